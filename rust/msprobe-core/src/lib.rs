@@ -1,0 +1,32 @@
+//! The engine of msprobe-rs: everything that touches bulk data.
+//!
+//! One module per room, the rooms stand on floors (top first). A room may use what stands below it, never what stands
+//! above, and rooms on one floor do not know each other:
+//!
+//! | floor | rooms |
+//! |---|---|
+//! | [`pipeline`] | steps, ranks, jobs, progress, cancellation |
+//! | `view` `edit` `report` | questions to a finished file |
+//! | [`visdb`] | the one place that knows the file format |
+//! | `links` | communication nodes across ranks |
+//! | [`part`] | one rank, compared and rendered to rows |
+//! | [`verdict`] | pass, warning, error |
+//! | [`metrics`] | numbers of one parameter pair |
+//! | [`matching`] | which node and which parameter faces which |
+//! | [`overflow`] | levels of NaN and infinity |
+//! | [`graph`] | the tree of one rank |
+//! | [`dump`] `tensor` | files of one rank |
+//! | [`name`] | how a node name is cut |
+//! | [`text`] | Python-compatible formatting, JSON escapes |
+
+pub mod dump;
+pub mod graph;
+pub mod matching;
+pub mod metrics;
+pub mod name;
+pub mod overflow;
+pub mod part;
+pub mod pipeline;
+pub mod text;
+pub mod verdict;
+pub mod visdb;
