@@ -1,1 +1,23 @@
-//! (room under construction)
+//! The result file `*.vis.db`, the one place that knows it: schema, writing, reading, our own tables.
+//!
+//! * [`node`]: rows of `tb_nodes`, encoded by the workers that make them
+//! * [`write`](mod@write): the file from its temporary name to its own
+//! * [`schema`], [`config`]: tables and fixed texts
+//!
+//! Files have the schema of msProbe 26.2, so that either tool's viewer opens either tool's file, and tables of our own.
+//! They are written page by page without SQLite (`bulk`), because keeping nine b-trees in order row by row would cost
+//! more than the whole comparison. Everything else goes through SQLite.
+
+mod bulk;
+pub mod config;
+mod error;
+pub mod node;
+pub mod schema;
+mod sort;
+pub mod write;
+
+pub use bulk::record::Cell;
+pub use config::Task;
+pub use error::{Error, Result};
+pub use node::{EncodedNodes, GraphKey, MatchedBy, NodeHead, NodeResult, NodeWriter, OverflowLevel, PrecisionIndex, Side};
+pub use write::{Complete, Config, Counts, PartTotals, Writer};

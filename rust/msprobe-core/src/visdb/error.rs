@@ -1,0 +1,60 @@
+//! What can go wrong with a result file.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// An error of this room. Every variant names the file.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The operating system refused.
+    #[error("{}: cannot {action}: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What was tried, a verb phrase.
+        action: &'static str,
+        /// The reason.
+        source: io::Error,
+    },
+    /// SQLite refused.
+    #[error("{}: {source}", path.display())]
+    Sqlite {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: rusqlite::Error,
+    },
+    /// The file is no result file, or a damaged one.
+    #[error("{}: {reason}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it and what to do.
+        reason: String,
+    },
+    /// Rows cannot be stored as they are.
+    #[error("{}: step {step}, rank {rank}: {reason}", path.display())]
+    Rows {
+        /// The file that was being written.
+        path: PathBuf,
+        /// Step of the part.
+        step: u64,
+        /// Rank of the part.
+        rank: u64,
+        /// What is wrong with the rows.
+        reason: String,
+    },
+}
+
+impl Error {
+    pub(crate) fn io<'a>(path: &'a Path, action: &'static str) -> impl FnOnce(io::Error) -> Error + use<'a> {
+        move |source| Error::Io { path: path.to_owned(), action, source }
+    }
+
+    pub(crate) fn sqlite(path: &Path) -> impl FnOnce(rusqlite::Error) -> Error + use<'_> {
+        move |source| Error::Sqlite { path: path.to_owned(), source }
+    }
+}
+
+/// Result of this room.
+pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -1,0 +1,99 @@
+//! The tables of a result file.
+//!
+//! `tb_*` are those of msProbe 26.2, to the letter; `msprobe_*` are ours. A reader takes ours as absent, older or newer.
+
+/// Version of our own tables. Rises when a reader of the old version would misread the new one; a further table or
+/// column does not need it.
+pub const SCHEMA_VERSION: u32 = 1;
+
+pub(crate) const CONFIG_SQL: &str = "CREATE TABLE tb_config (
+    id TEXT PRIMARY KEY,
+    graph_type TEXT NOT NULL,
+    task TEXT,
+    tool_tip TEXT,
+    micro_steps INTEGER,
+    overflow_check INTEGER,
+    node_colors TEXT NOT NULL,
+    rank_list TEXT NOT NULL,
+    step_list TEXT NOT NULL
+)";
+
+pub(crate) const NODES_SQL: &str = "CREATE TABLE tb_nodes (
+    id TEXT PRIMARY KEY,
+    graph_id TEXT NOT NULL,
+    node_order INTEGER NOT NULL,
+    node_name TEXT NOT NULL,
+    node_type TEXT NOT NULL,
+    up_node TEXT,
+    sub_nodes TEXT,
+    precision_index INTEGER,
+    overflow_level TEXT,
+    micro_step_id INTEGER NOT NULL,
+    matched_node_link TEXT,
+    stack_id TEXT,
+    parallel_merge_info TEXT,
+    matched_distributed TEXT,
+    modified INTEGER NOT NULL,
+    input_data TEXT,
+    output_data TEXT,
+    data_source TEXT,
+    dump_data_dir TEXT,
+    step INTEGER NOT NULL,
+    rank INTEGER NOT NULL,
+    is_distributed INTEGER
+)";
+
+pub(crate) const STACK_SQL: &str = "CREATE TABLE tb_stack (
+    id TEXT PRIMARY KEY,
+    stack_info TEXT
+)";
+
+/// Indexes on `tb_nodes`, made by the writer at the end of every part.
+pub(crate) const INDEXES: [(&str, &str); 7] = [
+    ("index1", "CREATE INDEX index1 ON tb_nodes (step, rank, data_source, up_node, node_order)"),
+    ("index2", "CREATE INDEX index2 ON tb_nodes (step, rank, data_source, node_name)"),
+    ("index3", "CREATE INDEX index3 ON tb_nodes (step, rank, data_source, node_order)"),
+    ("index4", "CREATE INDEX index4 ON tb_nodes (step, rank, node_order)"),
+    ("index5", "CREATE INDEX index5 ON tb_nodes (step, rank, micro_step_id, node_order)"),
+    ("index6", "CREATE INDEX index6 ON tb_nodes (step, rank, modified)"),
+    ("index7", "CREATE INDEX index7 ON tb_nodes (is_distributed)"),
+];
+
+/// A table of ours. Give it to [`super::Writer::add_row`]; it is created in every file that was given a row, and a table
+/// that readers rely on is created empty.
+#[derive(Debug)]
+pub struct Table {
+    /// Its name, starting with `msprobe_`.
+    pub name: &'static str,
+    /// Its `CREATE TABLE` statement. With `WITHOUT ROWID` the columns of the primary key stand first and in key order;
+    /// other UNIQUE and PRIMARY KEY clauses are not supported.
+    pub sql: &'static str,
+    /// Number of columns of the primary key of a table `WITHOUT ROWID`, 0 for a table with rowids. The rows of a keyed
+    /// table are sorted within each part, so a key that does not belong to the whole file starts with step and rank.
+    pub key: usize,
+}
+
+/// Facts about the file: `schema_version`, `tool_version`, `created`, `options` (JSON), `inputs` (JSON).
+pub static META: Table =
+    Table { name: "msprobe_meta", sql: "CREATE TABLE msprobe_meta (key TEXT NOT NULL PRIMARY KEY, value TEXT) WITHOUT ROWID", key: 1 };
+
+/// Inputs that were left out, and why.
+pub static SKIPPED: Table = Table {
+    name: "msprobe_skipped",
+    sql: "CREATE TABLE msprobe_skipped (step INTEGER, rank INTEGER, side TEXT, path TEXT, reason TEXT)",
+    key: 0,
+};
+
+/// Golden parameters without a partner: node and full row name.
+pub static SURPLUS: Table = Table {
+    name: "msprobe_surplus",
+    sql: "CREATE TABLE msprobe_surplus (step INTEGER NOT NULL, rank INTEGER NOT NULL, node_name TEXT NOT NULL, row_name TEXT NOT NULL, \
+          PRIMARY KEY (step, rank, node_name, row_name)) WITHOUT ROWID",
+    key: 4,
+};
+
+/// How each node was matched, and how the nodes below it fared (the node itself left out). Nodes without a partner and
+/// without children have no row.
+pub(crate) const NODE_SQL: &str = "CREATE TABLE msprobe_node (step INTEGER NOT NULL, rank INTEGER NOT NULL, data_source TEXT NOT NULL, \
+    node_order INTEGER NOT NULL, matched_by TEXT, error INTEGER, warning INTEGER, pass INTEGER, not_compared INTEGER, \
+    unmatched INTEGER, worst_overflow TEXT, PRIMARY KEY (step, rank, data_source, node_order)) WITHOUT ROWID";
