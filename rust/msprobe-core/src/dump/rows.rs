@@ -1,6 +1,13 @@
 //! The parameter rows of one entry of `data`.
+//!
+//! Lives here: collecting the rows of an entry and completing their fields. May not: pair, compare or render rows.
+
+mod collect;
+mod leaf;
 
 use super::json::Value;
+
+pub use collect::collect_rows;
 
 /// Where in the entry a row stood. Decides the pairing and the column it is stored in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,6 +22,89 @@ pub enum RowClass {
     ParametersGrad,
 }
 
+/// What a row was made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RowKind {
+    /// A dumped value: a tensor, a number, a text, a shape, ...
+    Value,
+    /// A null in the place of a value. Stored as `{"value": "null"}`.
+    Null,
+    /// A value nested deeper than is read. It has a field `value` that says so.
+    TooDeep,
+}
+
+/// The fields that the rules know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Field {
+    /// `type`
+    Type,
+    /// `dtype`
+    Dtype,
+    /// `shape`
+    Shape,
+    /// `Max`
+    Max,
+    /// `Min`
+    Min,
+    /// `Mean`
+    Mean,
+    /// `Norm`, the L2 norm
+    Norm,
+    /// `md5`, in truth a CRC-32 text
+    Md5,
+    /// `requires_grad`
+    RequiresGrad,
+    /// `data_name`, the tensor file, or `-1`
+    DataName,
+    /// `value`
+    Value,
+    /// `group_ranks`
+    GroupRanks,
+}
+
+impl Field {
+    const COUNT: usize = 12;
+
+    /// The key in the dump and in the result.
+    #[must_use]
+    pub fn key(self) -> &'static str {
+        match self {
+            Field::Type => "type",
+            Field::Dtype => "dtype",
+            Field::Shape => "shape",
+            Field::Max => "Max",
+            Field::Min => "Min",
+            Field::Mean => "Mean",
+            Field::Norm => "Norm",
+            Field::Md5 => "md5",
+            Field::RequiresGrad => "requires_grad",
+            Field::DataName => "data_name",
+            Field::Value => "value",
+            Field::GroupRanks => "group_ranks",
+        }
+    }
+
+    #[inline]
+    fn of(key: &str) -> Option<Field> {
+        Some(match key {
+            "type" => Field::Type,
+            "dtype" => Field::Dtype,
+            "shape" => Field::Shape,
+            "Max" => Field::Max,
+            "Min" => Field::Min,
+            "Mean" => Field::Mean,
+            "Norm" => Field::Norm,
+            "md5" => Field::Md5,
+            "requires_grad" => Field::RequiresGrad,
+            "data_name" => Field::DataName,
+            "value" => Field::Value,
+            "group_ranks" => Field::GroupRanks,
+            _ => return None,
+        })
+    }
+}
+
 /// One input, output, parameter or parameter gradient.
 #[derive(Clone, Debug)]
 pub struct Row<'a> {
@@ -22,8 +112,68 @@ pub struct Row<'a> {
     pub name: &'a str,
     /// Where it stood.
     pub class: RowClass,
-    /// Keyword, parameter or gradient name when the row stood under one (rows pair by it first).
+    /// What it was made of.
+    pub kind: RowKind,
+    /// Keyword, parameter or gradient name when the row stood under one (rows pair by it first): the path below
+    /// `input_kwargs`, `parameters` or the `parameters_grad` entry, dots between its parts.
     pub keyword: Option<&'a str>,
+    /// Whether the dump itself has a key `md5` here (a checksum of the value is filled in where it has none).
+    pub md5_recorded: bool,
     /// All fields in the order in which they are shown, defaults included, `state` and the full name left out.
     pub fields: bumpalo::collections::Vec<'a, (&'a str, Value<'a>)>,
+    /// Position of each known field in `fields`, or [`NOWHERE`].
+    known: [u32; Field::COUNT],
+}
+
+const NOWHERE: u32 = u32::MAX;
+
+impl<'a> Row<'a> {
+    /// A known field; `Null` if absent.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, field: Field) -> Value<'a> {
+        self.fields.get(self.known[field as usize] as usize).map_or(Value::Null, |(_, value)| *value)
+    }
+
+    /// Whether a known field is there at all.
+    #[inline]
+    #[must_use]
+    pub fn has(&self, field: Field) -> bool {
+        self.known[field as usize] != NOWHERE
+    }
+
+    /// Maximum, minimum, mean and L2 norm.
+    #[inline]
+    #[must_use]
+    pub fn statistics(&self) -> [Value<'a>; 4] {
+        [self.get(Field::Max), self.get(Field::Min), self.get(Field::Mean), self.get(Field::Norm)]
+    }
+
+    /// The type text; empty if it is no text.
+    #[inline]
+    #[must_use]
+    pub fn type_text(&self) -> &'a str {
+        self.text(Field::Type)
+    }
+
+    /// The checksum text; empty if it is no text.
+    #[inline]
+    #[must_use]
+    pub fn md5(&self) -> &'a str {
+        self.text(Field::Md5)
+    }
+
+    /// The name of the tensor file; `-1` without one.
+    #[inline]
+    #[must_use]
+    pub fn data_name(&self) -> &'a str {
+        self.text(Field::DataName)
+    }
+
+    fn text(&self, field: Field) -> &'a str {
+        match self.get(field) {
+            Value::Str(text) => text,
+            _ => "",
+        }
+    }
 }

@@ -1,24 +1,25 @@
 //! How a module or API name is split and classified; the only place that cuts dots.
+//!
+//! Lives here: kinds by prefix, dot parts, call ends (`.forward.0`), the switch between forward and backward, the cut of
+//! `parameters_grad` and of data names. May not: know trees, files or rows.
+//!
+//! ```
+//! use msprobe_core::name::{self, Direction, NodeKind};
+//!
+//! let name = "Module.encoder.Encoder.backward.3";
+//! assert_eq!(NodeKind::of(name), NodeKind::Module);
+//! let call = name::module_call(name).unwrap();
+//! assert_eq!((call.base, call.direction, call.number), ("Module.encoder.Encoder", Direction::Backward, "3"));
+//! assert_eq!(name::forward_twin(name).unwrap(), "Module.encoder.Encoder.forward.3");
+//! ```
 
-/// Kind of a node, as stored in `tb_nodes.node_type`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum NodeKind {
-    /// A module (`Module.`, `Cell.`, `optimizer`, `clip_grad`, the root, and everything not recognised): `0`.
-    Module,
-    /// One call of an API: `1`.
-    Api,
-    /// A run of top-level API calls gathered under one node: `9`.
-    Collection,
-}
+mod direction;
+mod kind;
+mod parts;
 
-impl NodeKind {
-    /// The text stored in the file.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            NodeKind::Module => "0",
-            NodeKind::Api => "1",
-            NodeKind::Collection => "9",
-        }
-    }
-}
+pub use direction::{api_direction, forward_twin, module_call, switch_direction, with_direction, Direction, ModuleCall};
+pub use kind::{is_distributed, NodeKind, ROOT};
+pub use parts::{
+    api_name, data_name_stem, is_debug, is_number, is_parameters_grad, last_part, looks_nested, parameters_grad_owner, part, part_count,
+    part_from_end, parts, without_last_parts,
+};

@@ -1,6 +1,11 @@
 //! Text as Python would write it, because the stored texts are compared with the reference's to the digit.
 //!
-//! Lives here: number and value formatting, JSON escaping, the decimal rule, CRC texts. May not: know dumps or nodes.
+//! Lives here: number and string formatting, JSON escaping, the decimal rule, CRC texts. May not: know dumps or nodes.
+//! Everything appends to a `Vec<u8>` that the caller keeps, and allocates nothing for usual input. What is appended is always
+//! valid UTF-8.
 
+pub mod checksum;
+pub mod decimal;
 pub mod json;
 pub mod python;
+pub mod stored;

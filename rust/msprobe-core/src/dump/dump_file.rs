@@ -1,0 +1,302 @@
+//! `dump.json`: the header and the entries of `data`.
+
+use std::path::Path;
+
+use bumpalo::Bump;
+
+use super::error::shown;
+use super::json::{self, Fault, Scanner, Value};
+use super::names::{Decoded, NameIndex, Text};
+use super::rows::collect_rows;
+use super::{Error, Source};
+
+/// An entry of `data`, numbered in file order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EntryId(pub u32);
+
+/// Framework of a dump.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Framework {
+    /// PyTorch
+    PyTorch,
+    /// MindSpore
+    MindSpore,
+}
+
+/// One `dump.json`: completely checked, its entries indexed by name, their content read again on demand.
+#[derive(Debug)]
+pub struct DumpFile {
+    source: Source,
+    decoded: Decoded,
+    header: Header,
+    has_data: bool,
+    has_md5: bool,
+    entries: Vec<Entry>,
+    index: NameIndex,
+}
+
+#[derive(Debug, Default)]
+struct Header {
+    task: Option<String>,
+    level: Option<String>,
+    framework: Option<String>,
+    dump_data_dir: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    name: Text,
+    /// Offset of the value.
+    value: u64,
+}
+
+impl DumpFile {
+    /// Opens `dump.json`, checks all of it and indexes its entries.
+    pub fn open(path: &Path) -> Result<DumpFile, Error> {
+        DumpFile::new(Source::open(path)?)
+    }
+
+    /// Reads an opened file.
+    pub fn new(source: Source) -> Result<DumpFile, Error> {
+        let mut builder = Builder::default();
+        builder.read(source.text(), source.start()).map_err(|problem| problem.at(&source))?;
+        let Builder { decoded, header, data, entries, index, suspects } = builder;
+        if data == Data::NoObject {
+            return Err(Error::Form { path: source.path().to_owned(), place: "\"data\"".to_owned(), reason: "is not an object" });
+        }
+        let mut file = DumpFile { source, decoded, header, has_data: data == Data::Object, has_md5: false, entries, index };
+        file.has_md5 = file.any_row_with_md5(&suspects)?;
+        Ok(file)
+    }
+
+    /// The task of the dump: `statistics`, `tensor`, `structure`, ... `None` if absent or null.
+    #[must_use]
+    pub fn task(&self) -> Option<&str> {
+        self.header.task.as_deref()
+    }
+
+    /// The level of the dump: `L0`, `L1`, `mix`, `debug`. `None` if absent or no text.
+    #[must_use]
+    pub fn level(&self) -> Option<&str> {
+        self.header.level.as_deref()
+    }
+
+    /// The framework as recorded: `pytorch`, `mindspore`, `mindtorch`. `None` if absent or null.
+    #[must_use]
+    pub fn framework(&self) -> Option<&str> {
+        self.header.framework.as_deref()
+    }
+
+    /// The recorded folder of the tensor files. `None` if absent or null.
+    #[must_use]
+    pub fn dump_data_dir(&self) -> Option<&str> {
+        self.header.dump_data_dir.as_deref()
+    }
+
+    /// Whether there is a key `data` (a comparison needs it, a build takes its absence as empty).
+    #[must_use]
+    pub fn has_data(&self) -> bool {
+        self.has_data
+    }
+
+    /// Number of different names in `data`.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether `data` has no entry.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// All entries in file order. A repeated name has its first position and its last value.
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = EntryId> + '_ {
+        (0..self.entries.len() as u32).map(EntryId)
+    }
+
+    /// The name of an entry.
+    #[must_use]
+    pub fn name(&self, id: EntryId) -> &str {
+        self.decoded.get(self.source.text(), self.entries[id.0 as usize].name)
+    }
+
+    /// The entry of a name.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<EntryId> {
+        self.index.find(name, |id| self.name(EntryId(id))).map(EntryId)
+    }
+
+    /// Reads the content of an entry. Texts are borrowed from the file where they have no escapes, everything else lies in `bump`.
+    ///
+    /// Fails only if the file was changed behind our back.
+    pub fn entry<'b>(&'b self, id: EntryId, bump: &'b Bump) -> Result<Value<'b>, Error> {
+        let mut scanner = Scanner::new(self.source.text(), self.entries[id.0 as usize].value as usize);
+        json::parse(&mut scanner, bump).map_err(|fault| Problem::Fault(fault).at(&self.source))
+    }
+
+    /// Whether any row of any entry carries a checksum of its own, at whatever depth.
+    #[must_use]
+    pub fn has_md5(&self) -> bool {
+        self.has_md5
+    }
+
+    /// The framework that the types of the dumped values tell, for files whose header does not: the first
+    /// `"type": "mindspore...` or `"type": "torch...` in the file.
+    #[must_use]
+    pub fn guessed_framework(&self) -> Option<Framework> {
+        let text = self.source.bytes();
+        memchr::memmem::find_iter(text, "\"type\": \"").find_map(|at| {
+            let kind = &text[at + 9..];
+            if kind.starts_with(b"mindspore") {
+                Some(Framework::MindSpore)
+            } else {
+                kind.starts_with(b"torch").then_some(Framework::PyTorch)
+            }
+        })
+    }
+
+    /// Looks closely at the entries that hold a key `md5` somewhere.
+    fn any_row_with_md5(&self, suspects: &[u32]) -> Result<bool, Error> {
+        let mut bump = Bump::new();
+        for id in suspects {
+            bump.reset();
+            let entry = self.entry(EntryId(*id), &bump)?;
+            if collect_rows(self.name(EntryId(*id)), entry, &bump).iter().any(|row| row.md5_recorded) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// What is wrong with a file, before its path is known.
+pub(super) enum Problem {
+    Fault(Fault),
+    Form { place: String, reason: &'static str },
+}
+
+impl From<Fault> for Problem {
+    fn from(fault: Fault) -> Problem {
+        Problem::Fault(fault)
+    }
+}
+
+impl Problem {
+    pub(super) fn top_level() -> Problem {
+        Problem::Form { place: "top level".to_owned(), reason: "is not an object" }
+    }
+
+    pub(super) fn key(key: &str, reason: &'static str) -> Problem {
+        Problem::Form { place: shown(key), reason }
+    }
+
+    pub(super) fn at(self, source: &Source) -> Error {
+        let path = source.path().to_owned();
+        match self {
+            Problem::Fault(Fault { offset, reason }) => Error::Syntax { path, offset: offset as u64, reason },
+            Problem::Form { place, reason } => Error::Form { path, place, reason },
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Data {
+    #[default]
+    Absent,
+    Object,
+    NoObject,
+}
+
+#[derive(Default)]
+struct Builder {
+    decoded: Decoded,
+    header: Header,
+    data: Data,
+    entries: Vec<Entry>,
+    index: NameIndex,
+    /// Entries with a key `md5` somewhere.
+    suspects: Vec<u32>,
+}
+
+impl Builder {
+    fn read(&mut self, text: &str, start: usize) -> Result<(), Problem> {
+        let mut scanner = Scanner::new(text, start);
+        if !scanner.enter_object() {
+            // Say first if it is no JSON at all.
+            scanner.skip_value()?;
+            scanner.finish()?;
+            return Err(Problem::top_level());
+        }
+        let bump = Bump::new();
+        let mut first = true;
+        while let Some(key) = scanner.next_key(first)? {
+            first = false;
+            let mut name = String::new();
+            json::unescape(key.raw, |piece| name.push_str(piece));
+            match name.as_str() {
+                "data" => self.data(text, &mut scanner)?,
+                "task" => self.header.task = header_text("task", json::parse(&mut scanner, &bump)?)?,
+                "framework" => self.header.framework = header_text("framework", json::parse(&mut scanner, &bump)?)?,
+                "dump_data_dir" => self.header.dump_data_dir = header_text("dump_data_dir", json::parse(&mut scanner, &bump)?)?,
+                // Shown to people only, so nothing depends on its kind.
+                "level" => self.header.level = header_text("level", json::parse(&mut scanner, &bump)?).unwrap_or(None),
+                _ => scanner.skip_value()?,
+            }
+        }
+        Ok(scanner.finish()?)
+    }
+
+    fn data(&mut self, text: &str, scanner: &mut Scanner<'_>) -> Result<(), Problem> {
+        // A repeated `data` replaces the one before.
+        self.entries.clear();
+        self.index = NameIndex::default();
+        self.suspects.clear();
+        if !scanner.enter_object() {
+            self.data = Data::NoObject;
+            return Ok(scanner.skip_value()?);
+        }
+        self.data = Data::Object;
+        let mut first = true;
+        while let Some(key) = scanner.next_key(first)? {
+            first = false;
+            let name = self.decoded.keep(text, key);
+            scanner.skip_blanks();
+            let entry = Entry { name, value: scanner.at() as u64 };
+            scanner.met_md5 = false;
+            scanner.skip_value()?;
+            let id = self.insert(text, entry)?;
+            if scanner.met_md5 && self.suspects.last() != Some(&id) {
+                self.suspects.push(id);
+            }
+        }
+        Ok(())
+    }
+
+    fn insert(&mut self, text: &str, entry: Entry) -> Result<u32, Problem> {
+        let Ok(id) = u32::try_from(self.entries.len()) else {
+            return Err(Problem::key("data", "has more than 4 294 967 295 entries"));
+        };
+        let (decoded, entries) = (&self.decoded, &mut self.entries);
+        entries.push(entry);
+        let name_of = |id: u32| decoded.get(text, entries[id as usize].name);
+        match self.index.find_or_insert(name_of(id), id, name_of) {
+            None => Ok(id),
+            Some(before) => {
+                entries.pop();
+                entries[before as usize].value = entry.value;
+                Ok(before)
+            }
+        }
+    }
+}
+
+/// A text of the header; null counts as absent.
+fn header_text(key: &'static str, value: Value<'_>) -> Result<Option<String>, Problem> {
+    match value {
+        Value::Null => Ok(None),
+        Value::Str(text) => Ok(Some(text.to_owned())),
+        _ => Err(Problem::key(key, "is neither a text nor null")),
+    }
+}

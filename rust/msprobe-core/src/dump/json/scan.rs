@@ -1,0 +1,400 @@
+//! The tokens of a JSON text, and skipping a value while checking all of it.
+
+/// Where and why a text is not JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Offset of the first byte that does not fit.
+    pub offset: usize,
+    /// What is wrong there.
+    pub reason: &'static str,
+}
+
+/// A string as it stands in the text, without its quotes; checked, not yet unescaped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StringToken<'a> {
+    /// The text between the quotes.
+    pub raw: &'a str,
+    /// Whether it holds escapes.
+    pub escaped: bool,
+}
+
+/// A number as it stands in the text.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Number<'a> {
+    /// Digits with or without a sign.
+    Int(&'a str),
+    /// Anything else.
+    Float(&'a str),
+}
+
+/// A position in a JSON text.
+#[derive(Clone, Debug)]
+pub struct Scanner<'a> {
+    text: &'a str,
+    at: usize,
+    /// Whether some key read by [`Scanner::skip_value`] was (or, written with escapes, may be) the word `md5`.
+    pub met_md5: bool,
+}
+
+type Scan<T> = Result<T, Fault>;
+
+impl<'a> Scanner<'a> {
+    /// Starts at the byte `at` of `text`, which must lie between characters.
+    #[must_use]
+    pub fn new(text: &'a str, at: usize) -> Scanner<'a> {
+        Scanner { text, at, met_md5: false }
+    }
+
+    /// The offset of the next byte to be read.
+    #[must_use]
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
+    /// The next byte, 0 at the end. (A NUL byte outside strings is wrong anyway.)
+    #[inline]
+    pub(super) fn peek(&self) -> u8 {
+        self.text.as_bytes().get(self.at).copied().unwrap_or(0)
+    }
+
+    #[inline]
+    pub(super) fn advance(&mut self) {
+        self.at += 1;
+    }
+
+    /// The fault `reason` at the current place, or the end of the text if that is there.
+    #[cold]
+    #[must_use]
+    pub fn fault(&self, reason: &'static str) -> Fault {
+        let reason = if self.at >= self.text.len() { "unexpected end of the file" } else { reason };
+        Fault { offset: self.at.min(self.text.len()), reason }
+    }
+
+    /// Skips blanks and returns the next byte, 0 at the end.
+    #[inline]
+    pub fn skip_blanks(&mut self) -> u8 {
+        loop {
+            match self.peek() {
+                b' ' | b'\n' | b'\r' | b'\t' => self.at += 1,
+                other => return other,
+            }
+        }
+    }
+
+    /// Skips blanks and the byte `wanted`, if it is next.
+    #[inline]
+    pub fn take(&mut self, wanted: u8) -> bool {
+        let next = self.skip_blanks() == wanted;
+        self.at += usize::from(next);
+        next
+    }
+
+    /// Steps into an object: skips `{`. False if there is something else.
+    #[inline]
+    pub fn enter_object(&mut self) -> bool {
+        self.take(b'{')
+    }
+
+    /// Steps into a list: skips `[`. False if there is something else.
+    #[inline]
+    pub fn enter_list(&mut self) -> bool {
+        self.take(b'[')
+    }
+
+    /// The next key of an object and the colon behind it; `None` after the closing brace. `first` is true for the first call in
+    /// an object.
+    #[inline]
+    pub fn next_key(&mut self, first: bool) -> Scan<Option<StringToken<'a>>> {
+        if self.skip_blanks() == b'}' {
+            self.at += 1;
+            return Ok(None);
+        }
+        if !first {
+            if self.peek() != b',' {
+                return Err(self.fault("expected , or }"));
+            }
+            self.at += 1;
+        }
+        self.key().map(Some)
+    }
+
+    /// Whether another item of a list follows; false after the closing bracket. `first` is true for the first call in a list.
+    #[inline]
+    pub fn next_item(&mut self, first: bool) -> Scan<bool> {
+        if self.skip_blanks() == b']' {
+            self.at += 1;
+            return Ok(false);
+        }
+        if !first {
+            if self.peek() != b',' {
+                return Err(self.fault("expected , or ]"));
+            }
+            self.at += 1;
+        }
+        Ok(true)
+    }
+
+    /// A key and the colon behind it.
+    #[inline]
+    pub(super) fn key(&mut self) -> Scan<StringToken<'a>> {
+        if self.skip_blanks() != b'"' {
+            return Err(self.fault("expected a key in double quotes"));
+        }
+        let key = self.string()?;
+        if self.skip_blanks() != b':' {
+            return Err(self.fault("expected : after a key"));
+        }
+        self.at += 1;
+        Ok(key)
+    }
+
+    /// A string; the next byte must be its opening quote.
+    #[inline]
+    pub fn string(&mut self) -> Scan<StringToken<'a>> {
+        let start = self.at + 1;
+        self.at = plain_end(self.text.as_bytes(), start);
+        if self.peek() == b'"' {
+            let raw = &self.text[start..self.at];
+            self.at += 1;
+            return Ok(StringToken { raw, escaped: false });
+        }
+        self.rest_of_string(start)
+    }
+
+    /// The part of a string from its first escape, control character or the end of the text on.
+    #[cold]
+    fn rest_of_string(&mut self, start: usize) -> Scan<StringToken<'a>> {
+        loop {
+            match self.peek() {
+                b'"' => {
+                    let raw = &self.text[start..self.at];
+                    self.at += 1;
+                    return Ok(StringToken { raw, escaped: true });
+                }
+                b'\\' => self.escape()?,
+                _ => return Err(self.fault("control character in a string")),
+            }
+            self.at = plain_end(self.text.as_bytes(), self.at);
+        }
+    }
+
+    fn escape(&mut self) -> Scan<()> {
+        self.at += 1;
+        match self.peek() {
+            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => self.at += 1,
+            b'u' => {
+                self.at += 1;
+                for _ in 0..4 {
+                    if !self.peek().is_ascii_hexdigit() {
+                        return Err(self.fault("expected four hex digits after \\u"));
+                    }
+                    self.at += 1;
+                }
+            }
+            _ => return Err(self.fault("unknown escape in a string")),
+        }
+        Ok(())
+    }
+
+    /// A number; the next byte must be `-` or a digit. `-Infinity` counts as a number.
+    #[inline]
+    pub(super) fn number(&mut self) -> Scan<Number<'a>> {
+        let start = self.at;
+        if self.peek() == b'-' {
+            self.at += 1;
+            if self.peek() == b'I' {
+                self.word("Infinity")?;
+                return Ok(Number::Float(&self.text[start..self.at]));
+            }
+        }
+        if self.peek() == b'0' {
+            self.at += 1;
+            if self.peek().is_ascii_digit() {
+                return Err(self.fault("a number must not start with 0"));
+            }
+        } else {
+            self.digits()?;
+        }
+        let mut float = false;
+        if self.peek() == b'.' {
+            float = true;
+            self.at += 1;
+            self.digits()?;
+        }
+        if self.peek() | 0x20 == b'e' {
+            float = true;
+            self.at += 1;
+            if matches!(self.peek(), b'+' | b'-') {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        let text = &self.text[start..self.at];
+        Ok(if float { Number::Float(text) } else { Number::Int(text) })
+    }
+
+    #[inline]
+    fn digits(&mut self) -> Scan<()> {
+        let start = self.at;
+        while self.peek().is_ascii_digit() {
+            self.at += 1;
+        }
+        if self.at == start {
+            return Err(self.fault("expected a digit"));
+        }
+        Ok(())
+    }
+
+    /// One of the bare words.
+    #[inline]
+    pub(super) fn word(&mut self, word: &str) -> Scan<()> {
+        if self.text.as_bytes()[self.at..].starts_with(word.as_bytes()) {
+            self.at += word.len();
+            return Ok(());
+        }
+        Err(self.broken_word(word))
+    }
+
+    /// Names the first byte that differs.
+    #[cold]
+    fn broken_word(&mut self, word: &str) -> Fault {
+        let rest = &self.text.as_bytes()[self.at..];
+        self.at += rest.iter().zip(word.as_bytes()).take_while(|(a, b)| a == b).count();
+        self.fault("unknown bare word")
+    }
+
+    /// A value that is neither a list nor an object.
+    #[inline]
+    fn skip_scalar(&mut self) -> Scan<()> {
+        match self.peek() {
+            b'"' => self.string().map(drop),
+            b'-' | b'0'..=b'9' => self.number().map(drop),
+            b'n' => self.word("null"),
+            b't' => self.word("true"),
+            b'f' => self.word("false"),
+            b'N' => self.word("NaN"),
+            b'I' => self.word("Infinity"),
+            _ => Err(self.fault("expected a value")),
+        }
+    }
+
+    /// Skips blanks and one value, and checks it completely.
+    pub fn skip_value(&mut self) -> Scan<()> {
+        let mut open = Nesting::default();
+        loop {
+            match self.skip_blanks() {
+                b'{' => {
+                    self.at += 1;
+                    if self.skip_blanks() != b'}' {
+                        open.push(true);
+                        self.skip_key()?;
+                        continue;
+                    }
+                    self.at += 1;
+                }
+                b'[' => {
+                    self.at += 1;
+                    if self.skip_blanks() != b']' {
+                        open.push(false);
+                        continue;
+                    }
+                    self.at += 1;
+                }
+                _ => self.skip_scalar()?,
+            }
+            // A value is complete; now close what ends here.
+            loop {
+                let Some(object) = open.innermost() else { return Ok(()) };
+                let next = self.skip_blanks();
+                if next == b',' {
+                    self.at += 1;
+                    if object {
+                        self.skip_key()?;
+                    }
+                    break;
+                }
+                if next != if object { b'}' } else { b']' } {
+                    return Err(self.fault(if object { "expected , or }" } else { "expected , or ]" }));
+                }
+                self.at += 1;
+                open.pop();
+            }
+        }
+    }
+
+    #[inline]
+    fn skip_key(&mut self) -> Scan<()> {
+        let key = self.key()?;
+        self.met_md5 |= key.escaped || key.raw == "md5";
+        Ok(())
+    }
+
+    /// Nothing but blanks may follow.
+    pub fn finish(&mut self) -> Scan<()> {
+        self.skip_blanks();
+        if self.at < self.text.len() {
+            return Err(self.fault("something follows the end of the JSON text"));
+        }
+        Ok(())
+    }
+}
+
+/// Offset of the first byte from `at` on that ends a run of plain string characters: a quote, a backslash, a control character;
+/// or the length.
+#[inline]
+fn plain_end(bytes: &[u8], mut at: usize) -> usize {
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    // Eight bytes at a time. Each test sets the high bit of the bytes it looks for, and perhaps of later bytes (borrows travel
+    // upwards), never of earlier ones.
+    while let Some(word) = bytes.get(at..at + 8) {
+        let word = u64::from_le_bytes(word.try_into().expect("eight bytes"));
+        let zero = |x: u64| x.wrapping_sub(ONES) & !x;
+        let quote = zero(word ^ (ONES * u64::from(b'"')));
+        let backslash = zero(word ^ (ONES * u64::from(b'\\')));
+        let control = word.wrapping_sub(ONES * 0x20) & !word;
+        let found = (quote | backslash | control) & HIGH;
+        if found != 0 {
+            return at + found.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    let rest = bytes.get(at..).unwrap_or_default();
+    at + rest.iter().position(|b| *b == b'"' || *b == b'\\' || *b < 0x20).unwrap_or(rest.len())
+}
+
+/// The open lists and objects around a place: one bit each, so that a text of nothing but brackets costs an eighth of its size.
+#[derive(Debug, Default)]
+pub(super) struct Nesting {
+    depth: usize,
+    /// Kinds of the innermost containers (at most 64), the innermost lowest; set = object.
+    near: u64,
+    /// Kinds of the outer ones, 64 to a word.
+    far: Vec<u64>,
+}
+
+impl Nesting {
+    #[inline]
+    pub(super) fn push(&mut self, object: bool) {
+        if self.depth > 0 && self.depth % 64 == 0 {
+            self.far.push(self.near);
+        }
+        self.near = self.near << 1 | u64::from(object);
+        self.depth += 1;
+    }
+
+    #[inline]
+    pub(super) fn pop(&mut self) {
+        self.depth -= 1;
+        self.near >>= 1;
+        if self.depth > 0 && self.depth % 64 == 0 {
+            self.near = self.far.pop().unwrap_or_default();
+        }
+    }
+
+    /// Whether the innermost container is an object; `None` outside everything.
+    #[inline]
+    pub(super) fn innermost(&self) -> Option<bool> {
+        (self.depth > 0).then_some(self.near & 1 == 1)
+    }
+}

@@ -1,0 +1,73 @@
+//! Names inside a file: where they stand, and finding them.
+
+use std::hash::BuildHasher;
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+
+use super::json::{unescape, StringToken};
+
+/// Set in [`Text::offset`] when the text had escapes and lies in the side buffer.
+const DECODED: u64 = 1 << 63;
+
+/// Where the text of a JSON string lies: in the file, or, unescaped, in a side buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Text {
+    offset: u64,
+    length: u64,
+}
+
+/// The texts of one file.
+#[derive(Debug, Default)]
+pub(super) struct Decoded(String);
+
+impl Decoded {
+    /// Remembers a string of `file`.
+    #[inline]
+    pub(super) fn keep(&mut self, file: &str, token: StringToken<'_>) -> Text {
+        if token.escaped {
+            let start = self.0.len();
+            unescape(token.raw, |piece| self.0.push_str(piece));
+            return Text { offset: start as u64 | DECODED, length: (self.0.len() - start) as u64 };
+        }
+        // The token was cut out of the file, so the difference of the addresses is its place.
+        let offset = token.raw.as_ptr() as usize - file.as_ptr() as usize;
+        Text { offset: offset as u64, length: token.raw.len() as u64 }
+    }
+
+    /// The text itself.
+    #[inline]
+    pub(super) fn get<'a>(&'a self, file: &'a str, text: Text) -> &'a str {
+        let (within, start) = if text.offset & DECODED == 0 { (file, text.offset) } else { (self.0.as_str(), text.offset & !DECODED) };
+        &within[start as usize..(start + text.length) as usize]
+    }
+}
+
+/// Finds the number of a name. Knows only hashes and numbers; the names stay where they are.
+#[derive(Debug, Default)]
+pub(super) struct NameIndex {
+    table: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+}
+
+impl NameIndex {
+    /// The number kept for `name`; `name_of` tells the name of a number.
+    #[inline]
+    pub(super) fn find<'a>(&self, name: &str, name_of: impl Fn(u32) -> &'a str) -> Option<u32> {
+        self.table.find(self.hasher.hash_one(name), |number| name_of(*number) == name).copied()
+    }
+
+    /// The number kept for `name`, or else keeps `number` for it and returns `None`.
+    #[inline]
+    pub(super) fn find_or_insert<'a>(&mut self, name: &str, number: u32, name_of: impl Fn(u32) -> &'a str) -> Option<u32> {
+        use hashbrown::hash_table::Entry;
+        let hash = self.hasher.hash_one(name);
+        let hasher = &self.hasher;
+        match self.table.entry(hash, |kept| name_of(*kept) == name, |kept| hasher.hash_one(name_of(*kept))) {
+            Entry::Occupied(found) => Some(*found.get()),
+            Entry::Vacant(free) => {
+                free.insert(number);
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! The text of one JSON file, mapped into memory where that is safe.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use memmap2::{Mmap, MmapOptions};
+
+use super::Error;
+
+/// Largest JSON file that is read, in bytes (10 GiB).
+pub const LARGEST_JSON: u64 = 10 << 30;
+
+/// File systems on which a file that shrinks elsewhere turns a mapped page into a fatal signal, by `statfs` magic number.
+const NETWORK_FILE_SYSTEMS: [i64; 8] = [
+    0x6969,      // NFS
+    0x6573_5546, // FUSE
+    0xff53_4d42, // CIFS
+    0xfe53_4d42, // SMB2
+    0x517b,      // SMB
+    0x0102_1997, // 9p
+    0x00c3_6400, // Ceph
+    0x0bd0_0bd0, // Lustre
+];
+
+/// One JSON file of a dump, held open as UTF-8 text.
+#[derive(Debug)]
+pub struct Source {
+    path: PathBuf,
+    content: Content,
+    /// Where the text starts: behind a byte order mark, if there is one.
+    start: usize,
+}
+
+#[derive(Debug)]
+enum Content {
+    Mapped(Mmap),
+    Read(Vec<u8>),
+}
+
+impl Source {
+    /// Opens a regular file of at most [`LARGEST_JSON`] bytes and checks that it is UTF-8. A byte order mark is skipped.
+    ///
+    /// Nothing is locked and nothing is written: read-only folders work.
+    pub fn open(path: &Path) -> Result<Source, Error> {
+        let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
+        // Looked at before opening as well: opening a device may do something.
+        if !fs::metadata(path).map_err(unreadable)?.is_file() {
+            return Err(Error::NotAFile { path: path.to_owned() });
+        }
+        // Not blocking, in case a pipe took the file's place since.
+        let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+        let mut file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(unreadable)?;
+        let found = file.metadata().map_err(unreadable)?;
+        if !found.is_file() {
+            return Err(Error::NotAFile { path: path.to_owned() });
+        }
+        let size = found.len();
+        if size > LARGEST_JSON {
+            return Err(Error::TooLarge { path: path.to_owned(), size, limit: LARGEST_JSON });
+        }
+        let content = match map(&file, size) {
+            Some(map) => Content::Mapped(map),
+            None => Content::Read(read(&mut file, size).map_err(unreadable)?),
+        };
+        let source = Source::checked(path, content)?;
+        let after = file.metadata().map_err(unreadable)?.len();
+        if after != size || source.bytes().len() as u64 != size {
+            return Err(Error::Changed { path: path.to_owned() });
+        }
+        Ok(source)
+    }
+
+    /// Takes text from memory; `path` is only a name for errors.
+    pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<Source, Error> {
+        Source::checked(path, Content::Read(bytes))
+    }
+
+    fn checked(path: &Path, content: Content) -> Result<Source, Error> {
+        let bytes: &[u8] = match &content {
+            Content::Mapped(map) => map,
+            Content::Read(bytes) => bytes,
+        };
+        if let Err(e) = std::str::from_utf8(bytes) {
+            let offset = e.valid_up_to() as u64;
+            return Err(Error::Syntax { path: path.to_owned(), offset, reason: "invalid UTF-8" });
+        }
+        let start = if bytes.starts_with("\u{feff}".as_bytes()) { 3 } else { 0 };
+        Ok(Source { path: path.to_owned(), content, start })
+    }
+
+    /// The file's path, as given.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// All bytes of the file.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        match &self.content {
+            Content::Mapped(map) => map,
+            Content::Read(bytes) => bytes,
+        }
+    }
+
+    /// The whole file as text, byte order mark included, so that offsets are offsets in the file.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        // SAFETY: `checked` has seen that these very bytes are UTF-8. Read bytes cannot change; mapped ones belong to a file that
+        // nobody may write while it is read, which is what mapping it rests on anyway (see `map`).
+        unsafe { std::str::from_utf8_unchecked(self.bytes()) }
+    }
+
+    /// Offset at which the JSON text starts.
+    #[must_use]
+    pub fn start(&self) -> usize {
+        self.start
+    }
+}
+
+/// Maps a file, or says that it should be read: empty, on a network file system, or the system refuses.
+fn map(file: &File, size: u64) -> Option<Mmap> {
+    if size == 0 {
+        return None;
+    }
+    let kind = rustix::fs::fstatfs(file).ok()?.f_type as i64;
+    if NETWORK_FILE_SYSTEMS.contains(&(kind & 0xffff_ffff)) {
+        return None;
+    }
+    // SAFETY: the mapping is read-only. A dump that is complete is not written any more; one that is cut short while we read would
+    // end the process with a bus error, which is why network file systems, where that is likely, are read instead.
+    unsafe { MmapOptions::new().len(size as usize).map(file) }.ok()
+}
+
+fn read(file: &mut File, size: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(size as usize).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
+    // One byte more, to notice a file that has grown without reading all of it.
+    file.take(size + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("dump.json");
+        fs::write(&path, bytes).unwrap();
+        (dir, path)
+    }
+
+    #[test]
+    fn maps_and_reads_the_same_bytes() {
+        let (_dir, path) = written("{\"é\": 1}".as_bytes());
+        let mapped = Source::open(&path).unwrap();
+        assert_eq!(mapped.text(), "{\"é\": 1}");
+        let mut file = File::open(&path).unwrap();
+        assert_eq!(read(&mut file, mapped.bytes().len() as u64).unwrap(), mapped.bytes());
+        assert!(map(&file, 0).is_none());
+    }
+
+    #[test]
+    fn an_empty_file_is_an_empty_text() {
+        let (_dir, path) = written(b"");
+        assert_eq!(Source::open(&path).unwrap().text(), "");
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_skipped() {
+        let (_dir, path) = written("\u{feff}{}".as_bytes());
+        let source = Source::open(&path).unwrap();
+        assert_eq!((source.start(), source.bytes().len()), (3, 5));
+    }
+
+    #[test]
+    fn invalid_utf8_is_placed() {
+        let (_dir, path) = written(b"{\"a\": \"\xff\"}");
+        match Source::open(&path).unwrap_err() {
+            Error::Syntax { path: at, offset: 7, reason: "invalid UTF-8" } => assert_eq!(at, path),
+            other => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn only_regular_files() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(matches!(Source::open(dir.path()), Err(Error::NotAFile { .. })));
+        assert!(matches!(Source::open(Path::new("/dev/null")), Err(Error::NotAFile { .. })));
+        let missing = dir.path().join("missing.json");
+        let text = Source::open(&missing).unwrap_err().to_string();
+        assert!(text.starts_with(missing.to_str().unwrap()) && text.contains("No such file"), "{text}");
+        let link = dir.path().join("link.json");
+        fs::write(dir.path().join("real.json"), b"{}").unwrap();
+        std::os::unix::fs::symlink("real.json", &link).unwrap();
+        assert_eq!(Source::open(&link).unwrap().text(), "{}");
+    }
+
+    #[test]
+    fn a_pipe_does_not_block() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("dump.json");
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        assert!(matches!(Source::open(&path), Err(Error::NotAFile { .. })));
+    }
+
+    #[test]
+    fn a_sparse_file_beyond_the_limit_is_refused() {
+        let (_dir, path) = written(b"{}");
+        File::options().write(true).open(&path).unwrap().set_len(LARGEST_JSON + 1).unwrap();
+        assert!(matches!(Source::open(&path), Err(Error::TooLarge { .. })));
+    }
+}

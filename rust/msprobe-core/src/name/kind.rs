@@ -1,0 +1,74 @@
+//! The kind of a node, decided by the start of its name.
+
+/// Name of the root node of every graph.
+pub const ROOT: &str = "DefaultModel";
+
+/// Kind of a node, as stored in `tb_nodes.node_type`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum NodeKind {
+    /// A module (`Module.`, `Cell.`, `optimizer`, `clip_grad`, the root, and everything not recognised): `0`.
+    Module,
+    /// One call of an API: `1`.
+    Api,
+    /// A run of top-level API calls gathered under one node: `9`.
+    Collection,
+}
+
+/// API prefixes. Each needs one more character of any kind: `Torchx` is an API, `Torch` alone is not.
+const API_PREFIXES: [&str; 12] =
+    ["Tensor", "Torch", "Functional", "NPU", "VF", "Distributed", "Aten", "Mint", "Primitive", "Jit", "MintFunctional", "MindSpeed"];
+
+impl NodeKind {
+    /// The kind a dump's name tells: module or API. Collections are never named by a dump.
+    #[must_use]
+    pub fn of(name: &str) -> NodeKind {
+        // The module prefixes need no test of their own: none of them starts like an API, and everything else is a module.
+        if API_PREFIXES.iter().any(|prefix| name.len() > prefix.len() && name.starts_with(prefix)) {
+            NodeKind::Api
+        } else {
+            NodeKind::Module
+        }
+    }
+
+    /// The text stored in the file.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            NodeKind::Module => "0",
+            NodeKind::Api => "1",
+            NodeKind::Collection => "9",
+        }
+    }
+}
+
+/// Whether the node is a communication operator (`is_distributed` of the file): a plain prefix test.
+#[must_use]
+pub fn is_distributed(name: &str) -> bool {
+    name.starts_with("Distributed")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_follow_the_prefix_and_one_character() {
+        for name in
+            ["Torch.add.0.forward", "Torchx", "MintDistributed.x", "VF.lstm.0.forward", "Jit.f.0.forward", "Aten_", "MintFunctional."]
+        {
+            assert_eq!(NodeKind::of(name), NodeKind::Api, "{name}");
+        }
+        for name in
+            ["Torch", "VF", "Module.a.A.forward.0", "Cell.a.A.forward.0", "optimizer", "clip_grad", ROOT, "", "torch.add", "x.Torch.add"]
+        {
+            assert_eq!(NodeKind::of(name), NodeKind::Module, "{name}");
+        }
+    }
+
+    #[test]
+    fn distributed_is_a_plain_prefix() {
+        assert!(is_distributed("Distributed"));
+        assert!(is_distributed("DistributedX.y"));
+        assert!(!is_distributed("MintDistributed.send.0.forward"));
+    }
+}
