@@ -29,4 +29,5 @@ pub mod part;
 pub mod pipeline;
 pub mod text;
 pub mod verdict;
+pub mod view;
 pub mod visdb;
