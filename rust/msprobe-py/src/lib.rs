@@ -1,12 +1,43 @@
 //! Python bindings: argument conversion, error mapping and the progress callback. No logic of its own.
+//!
+//! What lives here turns Python's words into the core's and back. Requests and answers cross as JSON texts, so that the
+//! boundary is one function wide; `python/msprobe/_native.pyi` says the same to Python's type checkers.
 
+mod background;
+mod engine;
 mod view;
 
+use pyo3::create_exception;
+use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
+
+create_exception!(
+    msprobe._native,
+    EngineError,
+    PyException,
+    "The engine gave up. `args` is `(exit_status, message)`: the exit status a command should end with, and one line that says what, where and what to do."
+);
+
+/// Builds or compares, writes the `*.vis.db` and returns the summary as JSON.
+///
+/// The interpreter is released meanwhile. `progress` is called with a JSON object at most ten times a second; an exception
+/// that it, or a signal handler, raises cancels the work and is raised here once the work has cleaned up.
+#[pyfunction]
+#[pyo3(signature = (request_json, progress=None))]
+fn graph_visualize(py: Python<'_>, request_json: &str, progress: Option<&Bound<'_, PyAny>>) -> PyResult<String> {
+    let request = engine::request(request_json).map_err(|error| PyValueError::new_err(format!("request: {error}")))?;
+    match background::run(py, request, progress)? {
+        Ok(summary) => Ok(summary),
+        Err(failure) => Err(EngineError::new_err((failure.exit_status, failure.message))),
+    }
+}
 
 /// The native module `msprobe._native`.
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<view::Viewer>()?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("EngineError", module.py().get_type::<EngineError>())?;
+    module.add_function(wrap_pyfunction!(graph_visualize, module)?)?;
     Ok(())
 }

@@ -1,0 +1,88 @@
+# Everything a developer does here, one word each. `make help` lists the words.
+
+SHELL := /bin/bash -euo pipefail
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+WHEELS := target/wheels
+SOURCES := $(shell find rust python -name target -prune -o -type f -not -name '*.so' -not -path '*/__pycache__/*' -print) \
+	Cargo.toml Cargo.lock pyproject.toml
+
+# A prerequisite that is missing fails by name, and says what it is for.
+need = @command -v $(1) >/dev/null || { echo "$(1) is missing: $(2)" >&2; exit 1; }
+
+.PHONY: help demo check test test-rust test-python test-plugin fuzz fuzz-smoke bench wheel format lint licences clean
+
+help: ## This list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(VENV)/installed ## Build, install into .venv, compare two real dumps, say how to look at the result
+	$(BIN)/msprobe-rs graph_visualize -tp tests/data/dumps/llama_perturbed/target -gp tests/data/dumps/llama_perturbed/golden -o out/demo
+
+check: lint licences test-rust ## Format, lints, types, licences, unit tests
+
+test: check fuzz-smoke test-python test-plugin ## Every check and every functional test
+
+test-rust:
+	$(call need,cargo,install Rust 1.85 or newer)
+	cargo test --workspace --locked
+
+test-python: $(VENV)/installed $(VENV)/check-tools $(VENV)/test-tools
+	$(BIN)/python -m mypy.stubtest msprobe._native
+	$(BIN)/python -m pytest -n auto
+
+test-plugin: ## Tests of the TensorBoard plugin's front end
+
+lint: $(VENV)/check-tools
+	$(call need,cargo,install Rust 1.85 or newer)
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+licences:
+	$(PYTHON) scripts/third_party.py --check
+
+format: $(VENV)/check-tools ## Format everything
+	cargo fmt --all
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+fuzz: ## Every fuzz target for a minute
+	scripts/fuzz.sh 60
+
+fuzz-smoke: ## Every fuzz target for ten seconds
+	scripts/fuzz.sh 10
+
+bench: $(VENV)/installed ## The only place of timings; writes benches/BENCHMARKS.md
+	$(BIN)/python -m benches
+
+wheel: $(VENV)/build-tools ## Wheel and sdist for release, in dist/
+	$(call need,cargo,install Rust 1.85 or newer)
+	$(BIN)/pip install --quiet 'maturin[zig]'
+	rm -rf dist
+	$(BIN)/maturin build --release --zig --compatibility manylinux2014 --out dist
+	$(BIN)/maturin sdist --out dist
+
+clean: ## Remove everything that was built
+	rm -rf $(VENV) target dist out fuzz/target
+
+$(VENV)/bin/python:
+	$(call need,$(PYTHON),install Python 3.10 or newer)
+	$(PYTHON) -m venv $(VENV) || { echo "$(PYTHON) cannot make a venv: install python3-venv" >&2; exit 1; }
+
+$(VENV)/%-tools: requirements/%.txt | $(VENV)/bin/python
+	$(BIN)/pip install --quiet -r $<
+	@touch $@
+
+$(VENV)/installed: $(SOURCES) | $(VENV)/build-tools
+	$(call need,cargo,install Rust 1.85 or newer)
+	rm -rf $(WHEELS)
+	$(BIN)/maturin build --quiet --release --out $(WHEELS)
+	$(BIN)/pip install --quiet $(WHEELS)/*.whl
+	$(BIN)/pip install --quiet --force-reinstall --no-deps $(WHEELS)/*.whl
+	@touch $@

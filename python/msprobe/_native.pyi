@@ -1,0 +1,30 @@
+from collections.abc import Callable
+from os import PathLike
+from typing import final
+
+__all__ = ["EngineError", "Viewer", "__version__", "graph_visualize"]
+
+__version__: str
+
+class EngineError(Exception):
+    """The engine gave up. `args` is `(exit_status, message)`."""
+
+def graph_visualize(request_json: str, progress: Callable[[str], object] | None = None) -> str:
+    """Build or compare, write the `*.vis.db`, return the summary as JSON.
+
+    Args:
+        request_json: The request, see `msprobe.cli.request`.
+        progress: Called with a JSON object at most ten times a second, from the calling thread.
+
+    Raises:
+        EngineError: The work failed; `args` is `(exit_status, message)`.
+        ValueError: The request is not one.
+    """
+
+@final
+class Viewer:
+    """Answers questions about the `*.vis.db` files below one log directory."""
+
+    def __new__(cls, logdir: str | PathLike[str]) -> Viewer: ...
+    def answer(self, route: str, pairs: list[tuple[str, str]]) -> tuple[int, bytes]:
+        """Status of HTTP and strict JSON for `route` with name and value `pairs`. Never raises for anything a browser sends."""

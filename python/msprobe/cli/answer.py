@@ -1,0 +1,141 @@
+"""The answer of a run: lines for people, one JSON document for programs (docs/json.md)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any, TypedDict
+
+from msprobe.cli.exits import Exit
+
+SCHEMA = 1
+"""Version of the JSON document; grows when a field changes its meaning or goes."""
+
+
+class Part(TypedDict):
+    """One rank of one step."""
+
+    step: int
+    rank: int
+    target_nodes: int
+    golden_nodes: int
+    matched: int
+    only_target: int
+    only_golden: int
+    verdicts: dict[str, int]
+    overflow: dict[str, int]
+    surplus_golden_parameters: int
+
+
+class LeftOut(TypedDict):
+    """A rank, or a whole step, that is missing from the result."""
+
+    step: int
+    rank: int | None
+    reason: str
+
+
+class Summary(TypedDict):
+    """What the engine answers."""
+
+    output: str
+    bytes: int
+    seconds: float
+    compare: bool
+    mode: str | None
+    task: str | None
+    target_framework: str
+    golden_framework: str | None
+    parts: list[Part]
+    left_out: list[LeftOut]
+    warnings: list[str]
+
+
+COUNTS = ("target_nodes", "golden_nodes", "matched", "only_target", "only_golden", "surplus_golden_parameters")
+VERDICTS = ("error", "warning", "pass", "not_compared")
+LEVELS = ("critical", "high", "medium")
+
+
+def place(part: Part | LeftOut) -> str:
+    """`step0/rank1`, or `step0` for a whole step."""
+    step, rank = part["step"], part["rank"]
+    return f"step{step}" if rank is None else f"step{step}/rank{rank}"
+
+
+def totals(summary: Summary) -> dict[str, int]:
+    """The counts of all ranks together."""
+    parts: list[Any] = [*summary["parts"]]
+    sums = {name: sum(part[name] for part in parts) for name in COUNTS}
+    sums |= {name: sum(part["verdicts"][name] for part in parts) for name in VERDICTS}
+    return sums | {name: sum(part["overflow"][name] for part in parts) for name in LEVELS}
+
+
+def worst_first(parts: list[Part]) -> list[Part]:
+    """Most errors first, then most warnings, unmatched nodes, overflows; else in the order of steps and ranks."""
+
+    def badness(part: Part) -> tuple[int, ...]:
+        verdicts, overflow = part["verdicts"], part["overflow"]
+        unmatched = part["only_target"] + part["only_golden"]
+        return (-verdicts["error"], -verdicts["warning"], -unmatched, *(-overflow[level] for level in LEVELS))
+
+    return sorted(parts, key=lambda part: (badness(part), part["step"], part["rank"]))
+
+
+def lines(summary: Summary) -> Iterator[str]:
+    """The answer a person reads first."""
+    parts, total, compare = summary["parts"], totals(summary), summary["compare"]
+    if len(parts) > 1:
+        width = max(len(place(part)) for part in parts)
+        for part in worst_first(parts):
+            yield f"{place(part):<{width}}   {_one_rank(part, compare)}"
+        yield ""
+    where = place(parts[0]) if len(parts) == 1 else f"{len(parts)} ranks"
+    kind = [summary["mode"] or summary["task"] or "", summary["target_framework"]]
+    yield _line("target", where, f"{total['target_nodes']:,} nodes", *kind)
+    if compare:
+        framework = summary["golden_framework"] or ""
+        shown = framework if framework != summary["target_framework"] else ""
+        yield _line("golden", where, f"{total['golden_nodes']:,} nodes", shown)
+        unmatched = [f"only in target {total['only_target']:,}", f"only in golden {total['only_golden']:,}"]
+        yield _line("matched", f"{total['matched']:,}", *unmatched)
+        yield _line("verdict", *(f"{total[name]:,} {name.replace('_', ' ')}" for name in VERDICTS))
+    if any(total[level] for level in LEVELS):
+        yield _line("overflow", *(f"{total[level]:,} {level}" for level in LEVELS))
+    yield _line("wrote", summary["output"], f"{summary['bytes'] / 1e6:,.1f} MB", f"{summary['seconds']:.2f} s")
+    yield _line("view", f"tensorboard --logdir {_quoted(os.path.dirname(summary['output']) or '.')}")  # noqa: PTH120
+
+
+def document(summary: Summary, status: Exit) -> dict[str, Any]:
+    """The same facts as one JSON document."""
+    return {
+        "schema": SCHEMA,
+        "exit_status": int(status),
+        **summary,
+        "parts": worst_first(summary["parts"]),
+        "totals": totals(summary),
+    }
+
+
+def failure(message: str, status: Exit) -> dict[str, Any]:
+    """The document of a run that failed."""
+    return {"schema": SCHEMA, "exit_status": int(status), "error": message}
+
+
+def _one_rank(part: Part, compare: bool) -> str:
+    words = [f"{part['target_nodes']:,} nodes"]
+    if compare:
+        words.append(f"matched {part['matched']:,}")
+        words += [f"{part['verdicts'][name]:,} {name.replace('_', ' ')}" for name in VERDICTS]
+    words += [f"{part['overflow'][level]:,} {level}" for level in LEVELS if part["overflow"][level]]
+    return "   ".join(words)
+
+
+def _line(title: str, *words: str) -> str:
+    return f"{title:<8} " + "   ".join(word for word in words if word)
+
+
+def _quoted(path: str) -> str:
+    """The path as a shell takes it."""
+    from shlex import quote
+
+    return quote(path)

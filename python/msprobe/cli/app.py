@@ -1,0 +1,33 @@
+"""The Typer app: which commands there are."""
+
+from __future__ import annotations
+
+import typer
+
+from msprobe.cli import doctor, graph_visualize, older_form
+from msprobe.cli.help import Command
+
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110, "terminal_width": None}
+
+app = typer.Typer(
+    name="msprobe-rs",
+    help="Finds where two training runs first part: compares their dumps and says which module or API differs first.",
+    epilog="Start with: msprobe-rs graph_visualize -h",
+    add_completion=False,
+    rich_markup_mode=None,
+    context_settings=CONTEXT,
+)
+
+
+@app.callback()
+def _msprobe_rs(
+    version: bool = typer.Option(False, "-V", "--version", help="Print the version."),
+) -> None:
+    """The options before a command; main() answers --version itself."""
+
+
+app.command(
+    "graph_visualize", cls=Command, context_settings=CONTEXT, epilog=graph_visualize.EXAMPLES, short_help="Compare two dumps, or show one."
+)(graph_visualize.graph_visualize)
+app.command("doctor", cls=Command, context_settings=CONTEXT, short_help="Say what is wrong with this installation.")(doctor.doctor)
+app.command("graph", cls=Command, context_settings=CONTEXT, hidden=True)(older_form.graph)

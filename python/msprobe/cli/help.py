@@ -1,0 +1,56 @@
+"""Help that teaches: options in named groups, examples at the end, plain text (rich would double the start-up time)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import typer.core
+
+from msprobe.cli.argv import Option, Takes
+
+OTHER_OPTIONS = "Help"
+
+
+class Command(typer.core.TyperCommand):
+    """A command whose help shows its options in groups (`rich_help_panel` of each option)."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Writes one section per group, in the order in which the groups first appear."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            if getattr(parameter, "hidden", False) or parameter.param_type_name != "option":
+                continue
+            group = getattr(parameter, "rich_help_panel", None) or OTHER_OPTIONS
+            spellings = ", ".join(parameter.opts)
+            value = f" {parameter.metavar}" if parameter.metavar else ""
+            several = " ..." if getattr(parameter, "multiple", False) else ""
+            groups.setdefault(group, []).append((f"{spellings}{value}{several}", getattr(parameter, "help", None) or ""))
+        for group, rows in groups.items():
+            with formatter.section(group):
+                formatter.write_dl(rows, col_max=38)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - the signature is Typer's
+        """Writes the examples as they stand."""
+        if self.epilog:
+            formatter.write("\n" + self.epilog.rstrip() + "\n")
+
+
+def options_of(parameters: Sequence[Any]) -> list[Option]:
+    """The table for the argv normaliser, from the parameters of a Typer command.
+
+    A metavar in brackets says that the value may be left out.
+    """
+    table = [Option(("-h", "--help"), Takes.NONE)]
+    for parameter in parameters:
+        if parameter.param_type_name != "option":
+            continue
+        metavar = parameter.metavar or ""
+        if parameter.is_flag:
+            takes = Takes.NONE
+        elif parameter.multiple:
+            takes = Takes.SOME
+        else:
+            takes = Takes.ONE_OR_NONE if metavar.startswith("[") else Takes.ONE
+        table.append(Option((*parameter.opts, *parameter.secondary_opts), takes, metavar))
+    return table

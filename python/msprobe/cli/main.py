@@ -1,0 +1,124 @@
+"""The entry of `msprobe-rs`, `msprobe` and `python -m msprobe`: words in, exit status out, never a traceback."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+GLOBAL_OPTIONS = ("-V", "--version")
+
+
+def main(words: list[str] | None = None) -> int:
+    """Runs one command and returns its exit status.
+
+    Args:
+        words: The words after the program's name; those of the process if None.
+    """
+    from msprobe.cli.exits import Exit
+
+    words = sys.argv[1:] if words is None else words
+    try:
+        return _run(words)
+    except KeyboardInterrupt:
+        _error("interrupted; nothing was left behind")
+        return Exit.INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our answer has gone (`| head`). Nothing to say, and nowhere to say it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.FAILED
+    except Exception as error:
+        return _failed(error)
+
+
+def _run(words: list[str]) -> int:
+    import signal
+
+    import typer
+
+    from msprobe.cli import argv, older_form
+    from msprobe.cli.app import app
+    from msprobe.cli.help import options_of
+
+    signal.signal(signal.SIGTERM, _terminated)
+    program = typer.main.get_command(app)
+    commands: dict[str, Any] = program.commands  # type: ignore[attr-defined]
+    words = older_form.today(words) or ["--help"]
+    if words[0] == "-" or not words[0].startswith("-"):
+        name, rest = words[0], words[1:]
+        if name not in commands:
+            shown = [known for known in commands if not commands[known].hidden]
+            raise argv.UsageProblem(f"unknown command {name}; commands are {', '.join(shown)}")
+        words = [name, *argv.normalise(rest, options_of(commands[name].params))]
+    else:
+        # Only options that need no command; the first one answers.
+        table = [argv.Option(GLOBAL_OPTIONS, argv.Takes.NONE), argv.Option(("-h", "--help"), argv.Takes.NONE)]
+        words = argv.normalise(words[:1], table)
+        if words == ["--version"]:
+            from msprobe._native import __version__
+
+            typer.echo(f"msprobe-rs {__version__}")
+            return 0
+    _warn_of_conflict()
+    status = program.main(args=words, prog_name=_program(), standalone_mode=False)
+    return int(status or 0)
+
+
+def _program() -> str:
+    name = os.path.basename(sys.argv[0])  # noqa: PTH119 - pathlib costs start-up time here
+    return name if name in ("msprobe", "msprobe-rs") else "msprobe-rs"
+
+
+def _terminated(_number: int, _frame: object) -> None:
+    """A polite kill cleans up like Ctrl-C."""
+    from msprobe.cli.exits import Exit
+
+    _error("terminated; nothing was left behind")
+    raise SystemExit(int(Exit.TERMINATED))
+
+
+def _warn_of_conflict() -> None:
+    """`import msprobe` warns too, unless the other distribution has overwritten that very file."""
+    import msprobe
+    from msprobe.cli import log
+    from msprobe.installation import conflict
+
+    if "conflict" not in vars(msprobe) and (problem := conflict()):
+        log.warning(problem)
+
+
+def _failed(error: Exception) -> int:
+    """One line for any exception, and its exit status."""
+    import typer
+
+    from msprobe.cli import log
+    from msprobe.cli.argv import UsageProblem
+    from msprobe.cli.exits import Exit, Refusal
+
+    if log.level() == log.DEBUG:
+        import traceback
+
+        traceback.print_exc()
+    if isinstance(error, Refusal):
+        log.error(str(error))
+        return error.status
+    if isinstance(error, typer.Abort):
+        log.error("interrupted; nothing was left behind")
+        return Exit.INTERRUPTED
+    # BadParameter is the public name; its base is what Typer raises for all wrong usage.
+    if isinstance(error, (UsageProblem, typer.BadParameter.__base__ or typer.BadParameter)):
+        text = getattr(error, "format_message", error.__str__)()
+        log.error(f"{text.rstrip('.')}; see {_program()} {_command()}--help")
+        return Exit.USAGE
+    log.error(f"a defect of ours: {type(error).__name__}: {error}; please report it with the output of MSPROBE_LOG_LEVEL=0")
+    return Exit.FAILED
+
+
+def _command() -> str:
+    return f"{sys.argv[1]} " if len(sys.argv) > 1 and sys.argv[1] in ("graph_visualize", "doctor") else ""
+
+
+def _error(text: str) -> None:
+    from msprobe.cli import log
+
+    log.error(text)

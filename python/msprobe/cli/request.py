@@ -1,0 +1,104 @@
+"""From options to the engine's request: what goes together, what does not exist yet."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from msprobe.cli.exits import Exit, Refusal
+
+
+@dataclass(frozen=True)
+class Merge:
+    """How the ranks of one parallel run are merged; one value per side."""
+
+    rank_size: list[int] = field(default_factory=list)
+    tp: list[int] = field(default_factory=list)
+    pp: list[int] = field(default_factory=list)
+    vpp: list[int] = field(default_factory=list)
+    order: list[str] = field(default_factory=list)
+
+    def given(self) -> list[str]:
+        """The options that were given, as typed."""
+        values = vars(self)
+        return [f"--{name}" for name in values if values[name]]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user asked for."""
+
+    target: str
+    output: str
+    golden: str = ""
+    layer_mapping: str | None = None
+    """None: off; empty: by place; else the mapping file."""
+    overflow_check: bool = False
+    fuzzy_match: bool = False
+    merge: Merge = field(default_factory=Merge)
+    file_type: str = "db"
+    jobs: int | None = None
+    quiet: bool = False
+    json: bool = False
+    fail_on: str | None = None
+    tensor_log: bool = False
+    progress_log: bool = False
+
+
+NOT_YET = "{} is not supported by this version yet; run without it"
+
+
+def check(options: Options) -> Iterator[str]:
+    """Yields warnings.
+
+    Raises:
+        Refusal: Options that contradict each other (usage) or belong to features that are still to come.
+    """
+    if options.json and options.progress_log:
+        raise Refusal("--json and -progress_log both write to standard output; use one of them", Exit.USAGE)
+    merge = options.merge
+    if merge.rank_size and not (merge.tp and merge.pp):
+        raise Refusal("--rank_size also needs --tp and --pp")
+    if options.file_type == "json" and options.golden:
+        raise Refusal("--file_type json exports one merged run; leave -gp out, or use --file_type db")
+    if merge.rank_size:
+        raise Refusal(NOT_YET.format("merging ranks (--rank_size)"))
+    if options.fuzzy_match:
+        raise Refusal(NOT_YET.format("fuzzy matching (-fm)"))
+    if options.layer_mapping is not None:
+        raise Refusal(NOT_YET.format("layer mapping (-lm)"))
+    if unused := merge.given():
+        yield f"{', '.join(unused)} without --rank_size has no effect"
+    if options.file_type == "json":
+        yield "--file_type json without --rank_size has no effect, writing a *.vis.db"
+
+
+def to_json(options: Options, stamp: str) -> str:
+    """The request as the engine reads it; `stamp` is the start as `YYYYMMDDHHMMSS`.
+
+    Raises:
+        Refusal: A path that is empty or no text.
+    """
+    return json.dumps(
+        {
+            "target": _path("-tp", options.target),
+            "golden": _path("-gp", options.golden) if options.golden else None,
+            "output": _path("-o", options.output),
+            "stamp": stamp,
+            "overflow_check": options.overflow_check,
+            "jobs": options.jobs,
+        },
+        ensure_ascii=False,
+    )
+
+
+def _path(option: str, text: str) -> str:
+    if not text:
+        raise Refusal(f"{option} is empty; give a folder")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise Refusal(f"{option} {text!r} is not valid UTF-8; rename the folder or give another way to it") from None
+    return os.path.expanduser(text)  # noqa: PTH111 - pathlib would drop a trailing slash and cost start-up time

@@ -1,0 +1,61 @@
+"""One run of the engine: progress while it works, the answer or one line of error at its end."""
+
+from __future__ import annotations
+
+import json
+import time
+
+from msprobe.cli import answer, log, progress, request
+from msprobe.cli.exits import Exit, Refusal
+
+
+def run(options: request.Options) -> Exit:
+    """Does what `options` ask for and returns the exit status.
+
+    Raises:
+        Refusal: The run failed; nothing usable was written.
+    """
+    try:
+        summary = _engine(options)
+    except Refusal as refusal:
+        if options.json and refusal.status is not Exit.USAGE:
+            log.answer(json.dumps(answer.failure(str(refusal), refusal.status)))
+        raise
+    for text in summary["warnings"]:
+        log.warning(text)
+    for missing in summary["left_out"]:
+        log.error(f"left out {answer.place(missing)}: {missing['reason']}")
+    status = _status(summary, options.fail_on)
+    if options.json:
+        log.answer(json.dumps(answer.document(summary, status)))
+    else:
+        for line in answer.lines(summary):
+            log.answer(line)
+    return status
+
+
+def _engine(options: request.Options) -> answer.Summary:
+    """The engine's summary."""
+    for text in request.check(options):
+        log.warning(text)
+    text = request.to_json(options, time.strftime("%Y%m%d%H%M%S"))
+    from msprobe import _native
+
+    with progress.reporter(options) as reporter:
+        try:
+            summary: answer.Summary = json.loads(_native.graph_visualize(text, reporter.tell))
+        except _native.EngineError as error:
+            status, message = error.args
+            reporter.fail(message)
+            raise Refusal(message, Exit(status)) from error
+        reporter.finish([f"left out {answer.place(missing)}: {missing['reason']}" for missing in summary["left_out"]])
+    return summary
+
+
+def _status(summary: answer.Summary, fail_on: str | None) -> Exit:
+    """3 goes before 4: a result with holes is no verdict."""
+    if summary["left_out"]:
+        return Exit.INCOMPLETE
+    totals = answer.totals(summary)
+    bad = totals["error"] + (totals["warning"] if fail_on == "warning" else 0)
+    return Exit.TOO_BAD if fail_on and bad else Exit.DONE
