@@ -59,9 +59,7 @@ class GraphPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
         asset = self._assets.get(name)
         if asset is None:
             return replies.failure(request, 404, "route", "no such file")
-        return replies.reply(
-            request, asset.body, asset.content_type, immutable=asset.immutable, compressed=asset.compressed
-        )
+        return replies.reply(request, asset.body, asset.content_type, immutable=asset.immutable, compressed=asset.compressed)
 
     def _session(self, request: Request) -> Response:
         """What a page needs to be allowed to write. A POST, because only then every browser names the page's origin."""
