@@ -15,7 +15,7 @@
 //! | [`matching`] | which node and which parameter faces which |
 //! | [`overflow`] | levels of NaN and infinity |
 //! | [`graph`] | the tree of one rank |
-//! | [`dump`] `tensor` | files of one rank |
+//! | [`dump`] [`tensor`] | files of one rank |
 //! | [`name`] | how a node name is cut |
 //! | [`text`] | Python-compatible formatting, JSON escapes |
 
@@ -27,6 +27,7 @@ pub mod name;
 pub mod overflow;
 pub mod part;
 pub mod pipeline;
+pub mod tensor;
 pub mod text;
 pub mod verdict;
 pub mod view;

