@@ -17,10 +17,12 @@
 //! | [`graph`] | the tree of one rank |
 //! | [`dump`] [`tensor`] | files of one rank |
 //! | [`name`] | how a node name is cut |
+//! | [`mapping`] | which files may be mapped |
 //! | [`text`] | Python-compatible formatting, JSON escapes |
 
 pub mod dump;
 pub mod graph;
+pub mod mapping;
 pub mod matching;
 pub mod metrics;
 pub mod name;

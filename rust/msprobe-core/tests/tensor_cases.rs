@@ -44,7 +44,9 @@ fn generate(rule: &Value) -> Vec<f64> {
         other => panic!("rule {other}"),
     };
     if rule["floor"] == true {
-        values.iter_mut().for_each(|v| *v = v.floor());
+        for v in &mut values {
+            *v = v.floor();
+        }
     }
     for place in rule["set"].as_array().into_iter().flatten() {
         values[place[0].as_u64().unwrap() as usize] = number(&place[1]);
@@ -130,7 +132,7 @@ fn tensor(side: &Value, container: Container) -> Tensor {
     Tensor { dtype, layout, container, swapped: false, conjugated: false, negated: false, storage, start: 0, count }
 }
 
-/// Equality of numbers: exact, but EucDist to 1e-12 relative, and one unit of the last kept decimal where sums are inexact.
+/// Equality of numbers: exact, but `EucDist` to 1e-12 relative, and one unit of the last kept decimal where sums are inexact.
 fn agrees(column: &str, want: &Value, got: Cell, order_free: bool) -> bool {
     match (want["text"].as_str(), got.word()) {
         (Some(want), Ok(got)) => want == got,

@@ -1,28 +1,16 @@
 //! The text of one JSON file, mapped into memory where that is safe.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use memmap2::{Mmap, MmapOptions};
+use memmap2::Mmap;
 
 use super::Error;
+use crate::mapping;
 
 /// Largest JSON file that is read, in bytes (10 GiB).
 pub const LARGEST_JSON: u64 = 10 << 30;
-
-/// File systems on which a file that shrinks elsewhere turns a mapped page into a fatal signal, by `statfs` magic number.
-const NETWORK_FILE_SYSTEMS: [i64; 8] = [
-    0x6969,      // NFS
-    0x6573_5546, // FUSE
-    0xff53_4d42, // CIFS
-    0xfe53_4d42, // SMB2
-    0x517b,      // SMB
-    0x0102_1997, // 9p
-    0x00c3_6400, // Ceph
-    0x0bd0_0bd0, // Lustre
-];
 
 /// One JSON file of a dump, held open as UTF-8 text.
 #[derive(Debug)]
@@ -45,22 +33,13 @@ impl Source {
     /// Nothing is locked and nothing is written: read-only folders work.
     pub fn open(path: &Path) -> Result<Source, Error> {
         let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
-        // Looked at before opening as well: opening a device may do something.
-        if !fs::metadata(path).map_err(unreadable)?.is_file() {
+        let Some((mut file, size)) = mapping::open_regular(path).map_err(unreadable)? else {
             return Err(Error::NotAFile { path: path.to_owned() });
-        }
-        // Not blocking, in case a pipe took the file's place since.
-        let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
-        let mut file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(unreadable)?;
-        let found = file.metadata().map_err(unreadable)?;
-        if !found.is_file() {
-            return Err(Error::NotAFile { path: path.to_owned() });
-        }
-        let size = found.len();
+        };
         if size > LARGEST_JSON {
             return Err(Error::TooLarge { path: path.to_owned(), size, limit: LARGEST_JSON });
         }
-        let content = match map(&file, size) {
+        let content = match mapping::map(&file, size) {
             Some(map) => Content::Mapped(map),
             None => Content::Read(read(&mut file, size).map_err(unreadable)?),
         };
@@ -120,20 +99,6 @@ impl Source {
     }
 }
 
-/// Maps a file, or says that it should be read: empty, on a network file system, or the system refuses.
-fn map(file: &File, size: u64) -> Option<Mmap> {
-    if size == 0 {
-        return None;
-    }
-    let kind = rustix::fs::fstatfs(file).ok()?.f_type as i64;
-    if NETWORK_FILE_SYSTEMS.contains(&(kind & 0xffff_ffff)) {
-        return None;
-    }
-    // SAFETY: the mapping is read-only. A dump that is complete is not written any more; one that is cut short while we read would
-    // end the process with a bus error, which is why network file systems, where that is likely, are read instead.
-    unsafe { MmapOptions::new().len(size as usize).map(file) }.ok()
-}
-
 fn read(file: &mut File, size: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(size as usize).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
@@ -145,6 +110,7 @@ fn read(file: &mut File, size: u64) -> io::Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn written(bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
         let dir = tempfile::tempdir().unwrap();
@@ -160,7 +126,7 @@ mod tests {
         assert_eq!(mapped.text(), "{\"é\": 1}");
         let mut file = File::open(&path).unwrap();
         assert_eq!(read(&mut file, mapped.bytes().len() as u64).unwrap(), mapped.bytes());
-        assert!(map(&file, 0).is_none());
+        assert!(mapping::map(&file, 0).is_none());
     }
 
     #[test]

@@ -44,8 +44,15 @@ impl Dtype {
     #[must_use]
     pub fn size(self) -> u64 {
         match self {
-            Dtype::Bool | Dtype::U8 | Dtype::I8 => 1,
-            Dtype::F8E4M3Fn | Dtype::F8E4M3Fnuz | Dtype::F8E5M2 | Dtype::F8E5M2Fnuz | Dtype::F8E8M0Fnu | Dtype::F4E2M1x2 => 1,
+            Dtype::Bool
+            | Dtype::U8
+            | Dtype::I8
+            | Dtype::F8E4M3Fn
+            | Dtype::F8E4M3Fnuz
+            | Dtype::F8E5M2
+            | Dtype::F8E5M2Fnuz
+            | Dtype::F8E8M0Fnu
+            | Dtype::F4E2M1x2 => 1,
             Dtype::U16 | Dtype::I16 | Dtype::F16 | Dtype::BF16 => 2,
             Dtype::U32 | Dtype::I32 | Dtype::F32 | Dtype::C32 | Dtype::CB32 => 4,
             Dtype::U64 | Dtype::I64 | Dtype::F64 | Dtype::C64 => 8,
@@ -195,8 +202,9 @@ impl Dtype {
     #[must_use]
     pub fn widened(self) -> Dtype {
         match self {
-            Dtype::BF16 => Dtype::F32,
-            Dtype::F8E4M3Fn | Dtype::F8E4M3Fnuz | Dtype::F8E5M2 | Dtype::F8E5M2Fnuz | Dtype::F8E8M0Fnu | Dtype::F4E2M1x2 => Dtype::F32,
+            Dtype::BF16 | Dtype::F8E4M3Fn | Dtype::F8E4M3Fnuz | Dtype::F8E5M2 | Dtype::F8E5M2Fnuz | Dtype::F8E8M0Fnu | Dtype::F4E2M1x2 => {
+                Dtype::F32
+            }
             Dtype::C32 | Dtype::CB32 => Dtype::C64,
             other => other,
         }

@@ -79,10 +79,12 @@ mod tests {
         let inside = root.path().join("dump_tensor_data");
         std::fs::create_dir_all(inside.join("deep")).unwrap();
         let secret = root.path().join("secret.npy");
-        let bytes = b"\x93NUMPY\x01\x00\x36\x00{'descr': '|u1', 'fortran_order': False, 'shape': (), }\x07";
-        std::fs::write(&secret, bytes).unwrap();
-        std::fs::write(inside.join("a b+é.npy"), bytes).unwrap();
-        std::fs::write(inside.join("deep/c.npy"), bytes).unwrap();
+        let header = "{'descr': '|u1', 'fortran_order': False, 'shape': (), }";
+        let mut bytes = [b"\x93NUMPY\x01\x00".as_slice(), &(header.len() as u16).to_le_bytes(), header.as_bytes()].concat();
+        bytes.push(7);
+        std::fs::write(&secret, &bytes).unwrap();
+        std::fs::write(inside.join("a b+é.npy"), &bytes).unwrap();
+        std::fs::write(inside.join("deep/c.npy"), &bytes).unwrap();
         std::os::unix::fs::symlink(&secret, inside.join("out.npy")).unwrap();
         std::os::unix::fs::symlink("deep/c.npy", inside.join("in.npy")).unwrap();
         std::os::unix::fs::symlink(root.path(), inside.join("up")).unwrap();

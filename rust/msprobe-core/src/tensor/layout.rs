@@ -46,7 +46,7 @@ impl Layout {
             return Err(Reason::Layout(format!("{} dimensions, at most {DIMENSIONS} are possible", size.len())));
         }
         let natural = |n: i128, what: &str| {
-            u64::try_from(n).ok().filter(|n| *n <= i64::MAX as u64).ok_or_else(|| Reason::Layout(format!("{what} {n} is out of range")))
+            u64::try_from(n).ok().filter(|n| i64::try_from(*n).is_ok()).ok_or_else(|| Reason::Layout(format!("{what} {n} is out of range")))
         };
         let layout = Layout {
             offset: natural(offset, "offset")?,
@@ -77,7 +77,7 @@ impl Layout {
             return Ok(0);
         }
         let product = self.shape.iter().try_fold(1u64, |n, size| n.checked_mul(*size));
-        product.filter(|n| *n <= i64::MAX as u64).ok_or_else(|| Reason::Layout(format!("shape {:?} is too large", self.shape)))
+        product.filter(|n| i64::try_from(*n).is_ok()).ok_or_else(|| Reason::Layout(format!("shape {:?} is too large", self.shape)))
     }
 
     /// The shape without dimensions of size 1.

@@ -1,4 +1,4 @@
-//! The two forms `torch.save` wrote before its zip files: consecutive pickles with raw storages behind, and a tar archive.
+//! The form `torch.save` wrote before its zip files: consecutive pickles with raw storages behind.
 
 use super::dtype::Dtype;
 use super::error::Reason;
@@ -66,10 +66,4 @@ pub fn read_pickles(file: Storage) -> Result<Tensor, Reason> {
         start = end;
     }
     Err(Reason::Layout("the storage of the tensor is missing".to_owned()))
-}
-
-/// The tar form of the first releases.
-pub fn read_tar(file: Storage) -> Result<Tensor, Reason> {
-    let _ = file;
-    Err(Reason::Kind("tar archived (torch 0.1)"))
 }

@@ -173,7 +173,7 @@ impl<'a> Cursor<'a> {
         while !self.skip(")") {
             self.0 = self.0.trim_start();
             let end = self.0.find(|c: char| !c.is_ascii_digit()).unwrap_or(self.0.len());
-            let number = self.0[..end].parse().ok().filter(|n| *n <= i64::MAX as u64).ok_or_else(|| self.wrong())?;
+            let number = self.0[..end].parse().ok().filter(|n: &u64| i64::try_from(*n).is_ok()).ok_or_else(|| self.wrong())?;
             self.0 = self.0[end..].strip_prefix('L').unwrap_or(&self.0[end..]);
             numbers.push(number);
             if numbers.len() > 64 {

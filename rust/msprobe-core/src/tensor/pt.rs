@@ -25,7 +25,7 @@ pub fn read(file: Storage) -> Result<Tensor, Reason> {
         return legacy::read_pickles(file);
     }
     if head.get(257..262) == Some(b"ustar") {
-        return legacy::read_tar(file);
+        return Err(Reason::Kind("tar archived (torch before 0.2)"));
     }
     Err(Reason::NotThis("torch"))
 }

@@ -81,8 +81,9 @@ pub fn global(module: &str, name: &str) -> Result<Global, Reason> {
         ("torch._utils", "_rebuild_device_tensor_from_numpy" | "_rebuild_device_tensor_from_cpu_tensor") => {
             return Err(Reason::Kind("device"));
         }
-        ("torch", "Tensor" | "Size" | "device") | ("torch.nn.parameter", "Parameter" | "Buffer") => Global::Inert,
-        ("torch.serialization", "_get_layout") => Global::Inert,
+        ("torch", "Tensor" | "Size" | "device")
+        | ("torch.nn.parameter", "Parameter" | "Buffer")
+        | ("torch.serialization", "_get_layout") => Global::Inert,
         _ if inert_of_distributed(module, name) => Global::Inert,
         ("torch", _) => of_torch(name).ok_or_else(|| Reason::Global(format!("{module}.{name}")))?,
         _ => return Err(Reason::Global(format!("{module}.{name}"))),

@@ -1,6 +1,7 @@
 //! The bytes of a tensor file: read whole when small, mapped when large, read piecewise where mapping is unsafe.
 
 use super::error::Reason;
+use crate::mapping;
 use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -26,31 +27,26 @@ enum Bytes {
 impl Storage {
     /// Opens a regular file.
     pub fn open(path: &Path) -> Result<Storage, Reason> {
-        Storage::open_as(path, None)
-    }
-
-    /// As [`Storage::open`]; `mapping` decides the way of large files instead of the file system.
-    pub fn open_as(path: &Path, mapping: Option<bool>) -> Result<Storage, Reason> {
-        let file = fs::File::open(path).map_err(Reason::from_io)?;
-        let metadata = file.metadata().map_err(Reason::from_io)?;
-        if !metadata.is_file() {
-            return Err(Reason::NotRegular);
-        }
-        let length = metadata.len();
-        if mapping.is_none() && length <= WHOLE {
+        let (file, length) = mapping::open_regular(path).map_err(Reason::from_io)?.ok_or(Reason::NotRegular)?;
+        if length <= WHOLE {
             let mut bytes = vec![0; length as usize];
             file.read_exact_at(&mut bytes, 0).map_err(Reason::from_io)?;
             return Ok(Storage::from_bytes(bytes));
         }
-        if length > 0 && mapping.unwrap_or_else(|| mapping_is_safe(&file)) {
-            // SAFETY: the mapping is read-only and private to this process' view. A local file that someone truncates
-            // during the run would end the process, as with every program that maps; file systems where other machines
-            // can do that are read piecewise.
-            let map = unsafe { memmap2::Mmap::map(&file) }.map_err(Reason::from_io)?;
-            #[cfg(unix)]
-            let _ = map.advise(memmap2::Advice::Sequential);
-            return Ok(Storage { length, bytes: Bytes::Mapped(map) });
-        }
+        let bytes = match mapping::map(&file, length) {
+            Some(map) => {
+                // Only a hint to read ahead; nothing depends on it.
+                let _ = map.advise(memmap2::Advice::Sequential);
+                Bytes::Mapped(map)
+            }
+            None => Bytes::Piecewise(file),
+        };
+        Ok(Storage { length, bytes })
+    }
+
+    /// As [`Storage::open`], but never mapped and never read whole: how files on network file systems are read.
+    pub fn open_piecewise(path: &Path) -> Result<Storage, Reason> {
+        let (file, length) = mapping::open_regular(path).map_err(Reason::from_io)?.ok_or(Reason::NotRegular)?;
         Ok(Storage { length, bytes: Bytes::Piecewise(file) })
     }
 
@@ -95,9 +91,4 @@ impl Storage {
             Bytes::Mapped(map) => Ok(&map[start as usize..end as usize]),
         }
     }
-}
-
-fn mapping_is_safe(file: &fs::File) -> bool {
-    let _ = file;
-    true
 }

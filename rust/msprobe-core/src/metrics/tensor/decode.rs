@@ -2,6 +2,8 @@
 //!
 //! The loops are plain so that the compiler turns them into the vector instructions of whichever kernel they are inlined in.
 
+#![allow(clippy::inline_always, reason = "the loops must be compiled with the instruction set of the kernel they are a part of")]
+
 use crate::tensor::Dtype;
 
 /// Values of the 8 bit and 4 bit floats, by their bits.

@@ -5,6 +5,9 @@
 //! tree, products and sums are never fused: the result is the same bits on every instruction set and with any number of
 //! threads. The tree also keeps rounding errors at the logarithm of the size.
 
+#![allow(clippy::inline_always, reason = "every step must be compiled with the instruction set of the kernel it is a part of")]
+#![allow(clippy::many_single_char_names, reason = "n, b, x, y, d are the letters of the formulas")]
+
 use super::decode::{decode, Number};
 use crate::tensor::{swap, Dtype, Reason, Scratch, Tensor, Walk};
 
@@ -67,8 +70,6 @@ impl Found {
 
 /// Arithmetic of one width.
 pub trait Real: Number + PartialOrd {
-    /// Machine epsilon.
-    const EPSILON: Self;
     /// 0.001 and 0.005 rounded to this type.
     const LIMITS: [Self; 2];
     /// As f64.
@@ -84,7 +85,6 @@ pub trait Real: Number + PartialOrd {
 macro_rules! real {
     ($type:ident) => {
         impl Real for $type {
-            const EPSILON: $type = $type::EPSILON;
             const LIMITS: [$type; 2] = [0.001, 0.005];
             #[inline(always)]
             #[allow(clippy::cast_lossless, reason = "one of the two is f64 itself")]

@@ -7,7 +7,9 @@ mod kernel;
 mod scalar;
 
 use crate::tensor::{Container, Error, Reason, Tensor, TensorFolder, Walk};
-use kernel::{Found, Kernels, Pair, Real};
+use kernel::{Found, Pair, Real};
+
+pub use kernel::Kernels;
 
 /// Names of the six numbers, in the order of the rows and of [`TensorComparison::cells`].
 pub const COLUMNS: [&str; 6] =
@@ -129,7 +131,8 @@ pub fn compare_tensors(target: &Tensor, golden: &Tensor) -> Result<TensorCompari
     compare_with(Kernels::best(), target, golden)
 }
 
-fn compare_with(kernels: Kernels, target: &Tensor, golden: &Tensor) -> Result<TensorComparison, Reason> {
+/// As [`compare_tensors`], with the kernels of a given instruction set. The result is the same with all of them.
+pub fn compare_with(kernels: Kernels, target: &Tensor, golden: &Tensor) -> Result<TensorComparison, Reason> {
     let shapes = [target.values().squeezed(), golden.values().squeezed()];
     if shapes[0].contains(&0) {
         let reason = Some("the target has no elements".to_owned());
@@ -264,7 +267,7 @@ fn decimals(value: f64, digits: usize) -> f64 {
     format!("{value:.digits$}").parse().unwrap_or(value)
 }
 
-/// Twelve decimals, the precision of all numbers but EucDist.
+/// Twelve decimals, the precision of all numbers but `EucDist`.
 fn twelve(value: f64) -> f64 {
     decimals(value, 12)
 }

@@ -1,5 +1,7 @@
 //! Tensors of one element: only two numbers exist, and the difference is taken in the elements' own type, as numpy does.
 
+#![allow(clippy::many_single_char_names, reason = "n and b, x + yi and u + vi are the letters of the formulas")]
+
 use super::decode::half;
 use crate::tensor::{swap, Dtype, Reason, Scratch, Tensor, Walk};
 
