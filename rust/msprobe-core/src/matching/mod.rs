@@ -1,1 +1,14 @@
-//! (room under construction)
+//! Which node of the target faces which node of the golden graph, and which parameter row faces which.
+//!
+//! Lives here: the table of matched nodes, one file per way of finding them, the links that both sides store, and the
+//! pairing of the rows of two matched nodes. May not: know metrics, verdicts or the result file.
+
+mod default;
+mod links;
+mod nodes;
+mod parameters;
+
+pub use default::match_by_place;
+pub use links::{link_path, LinkWriter, MAX_LINK_DEPTH};
+pub use nodes::{How, NodeMatch};
+pub use parameters::{pair_rows, Pairs};

@@ -91,6 +91,13 @@ pub fn forward_twin(name: &str) -> Option<String> {
     (direction == Direction::Backward).then(|| with_direction(name, Direction::Forward)).flatten()
 }
 
+/// Whether a module's name has the part `forward` with other parts on both sides: one of its forward passes. This is how micro
+/// steps are told apart, so the word counts at any place.
+#[must_use]
+pub fn passes_forward(name: &str) -> bool {
+    name.contains(".forward.")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,6 +120,12 @@ mod tests {
         assert_eq!(switch_direction("optimizer"), None);
         assert_eq!(switch_direction("forward"), None);
         assert_eq!(with_direction("Torch.add.0.forward", Direction::Forward).unwrap(), "Torch.add.0.forward");
+    }
+
+    #[test]
+    fn forward_passes() {
+        assert!(passes_forward("Module.a.A.forward.0"));
+        assert!(!passes_forward("Module.a.A.backward.0") && !passes_forward("Torch.add.0.forward") && !passes_forward("optimizer"));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The kind of a node, decided by the start of its name.
 
+use super::parts::api_name;
+
 /// Name of the root node of every graph.
 pub const ROOT: &str = "DefaultModel";
 
@@ -47,6 +49,13 @@ pub fn is_distributed(name: &str) -> bool {
     name.starts_with("Distributed")
 }
 
+/// Whether the called API returns memory that nobody has written yet, so that its output means nothing.
+#[must_use]
+pub fn is_uninitialised_memory(name: &str) -> bool {
+    const APIS: [&str; 6] = ["empty", "empty_like", "empty_with_format", "new_empty_strided", "new_empty", "empty_strided"];
+    api_name(name).is_some_and(|api| APIS.contains(&api))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,6 +72,13 @@ mod tests {
         {
             assert_eq!(NodeKind::of(name), NodeKind::Module, "{name}");
         }
+    }
+
+    #[test]
+    fn uninitialised_memory_goes_by_the_second_part() {
+        assert!(is_uninitialised_memory("Torch.empty.0.forward") && is_uninitialised_memory("Tensor.new_empty_strided.1.forward"));
+        assert!(!is_uninitialised_memory("empty") && !is_uninitialised_memory("Torch.empty_cache.0.forward"));
+        assert!(!is_uninitialised_memory("Torch.add.empty.0"));
     }
 
     #[test]

@@ -1,0 +1,51 @@
+//! Which entry of dump.json belongs to which node, and entries that construct.json does not know.
+//!
+//! An entry without a construct key becomes a child of the root, at its end, unless it holds parameter gradients
+//! ([`super::parameters_grad`]).
+
+use std::borrow::Cow;
+
+use super::draft::Draft;
+use super::node::NodeId;
+use super::notes::Notes;
+use crate::dump::EntryId;
+use crate::name::{self, NodeKind, ROOT};
+
+/// Gives every node its entry; returns the entries that belong to no node, in the order of the file.
+pub(super) fn assign(draft: &mut Draft<'_>) -> Vec<EntryId> {
+    let dump = &draft.files.dump;
+    let mut used = vec![false; dump.len()];
+    if let Some(entry) = dump.find(ROOT) {
+        used[entry.0 as usize] = true; // the root has no data, whatever the file says
+    }
+    // Both files follow the run, so the entry after the last one is the best guess.
+    let mut next = 0;
+    for node in &mut draft.nodes[1..] {
+        let guess = (next < dump.len() && dump.name(EntryId(next as u32)) == node.name()).then_some(EntryId(next as u32));
+        if let Some(entry) = guess.or_else(|| dump.find(node.name())) {
+            node.entry = entry.0;
+            next = entry.0 as usize + 1;
+            used[entry.0 as usize] = true;
+        }
+    }
+    (0..dump.len() as u32).filter(|&entry| !used[entry as usize]).map(EntryId).collect()
+}
+
+/// Puts the entries without a node under the root.
+pub(super) fn attach(draft: &mut Draft<'_>, homeless: &[EntryId], notes: &mut Notes) {
+    let dump = &draft.files.dump;
+    for &entry in homeless {
+        let name = dump.name(entry);
+        if name::parameters_grad_owner(name).is_none() {
+            notes.without_construct.add(name);
+            add(draft, NodeId::ROOT, name, NodeKind::of(name), entry);
+        }
+    }
+}
+
+/// Adds a node with its entry at the end of the parent's children.
+pub(super) fn add<'a>(draft: &mut Draft<'a>, parent: NodeId, name: &'a str, kind: NodeKind, entry: EntryId) {
+    let node = draft.add(Cow::Borrowed(name), kind);
+    draft.nodes[node.index()].entry = entry.0;
+    draft.append(parent, node);
+}

@@ -1,0 +1,98 @@
+//! The table of matched nodes.
+
+use crate::graph::{Graph, NodeId};
+
+/// How the partner of a node was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum How {
+    /// Same name and the same names above it.
+    SamePlace,
+}
+
+impl How {
+    /// The word stored in the result.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            How::SamePlace => "same_place",
+        }
+    }
+}
+
+/// Matched nodes of a target and a golden graph, both ways.
+///
+/// Several target nodes may face one golden node; that node then faces the first of them.
+#[derive(Clone, Debug)]
+pub struct NodeMatch {
+    golden_of: Vec<NodeId>,
+    target_of: Vec<NodeId>,
+    how: Vec<How>,
+    pairs: usize,
+    shared: usize,
+}
+
+/// "No partner", where an `Option` would double the size of the tables.
+const NOBODY: NodeId = NodeId(u32::MAX);
+
+impl NodeMatch {
+    /// An empty table for two graphs.
+    #[must_use]
+    pub fn new(target: &Graph<'_>, golden: &Graph<'_>) -> NodeMatch {
+        NodeMatch {
+            golden_of: vec![NOBODY; target.len()],
+            target_of: vec![NOBODY; golden.len()],
+            how: vec![How::SamePlace; target.len()],
+            pairs: 0,
+            shared: 0,
+        }
+    }
+
+    /// Matches two nodes. A golden node that faces another target node keeps it; a target node takes the new partner.
+    pub fn pair(&mut self, target: NodeId, golden: NodeId, how: How) {
+        self.pairs += usize::from(self.golden_of[target.index()] == NOBODY);
+        self.golden_of[target.index()] = golden;
+        self.how[target.index()] = how;
+        let back = &mut self.target_of[golden.index()];
+        if *back == NOBODY {
+            *back = target;
+        } else if *back != target {
+            self.shared += 1;
+        }
+    }
+
+    /// The golden node that faces a target node.
+    #[must_use]
+    pub fn golden_of(&self, target: NodeId) -> Option<NodeId> {
+        Some(self.golden_of[target.index()]).filter(|&golden| golden != NOBODY)
+    }
+
+    /// The target node that faces a golden node.
+    #[must_use]
+    pub fn target_of(&self, golden: NodeId) -> Option<NodeId> {
+        Some(self.target_of[golden.index()]).filter(|&target| target != NOBODY)
+    }
+
+    /// How the partner of a target node was found; `None` for an unmatched node.
+    #[must_use]
+    pub fn how(&self, target: NodeId) -> Option<How> {
+        self.golden_of(target).map(|_| self.how[target.index()])
+    }
+
+    /// Number of matched target nodes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.pairs
+    }
+
+    /// Whether no node is matched but, at most, the two roots: the dumps have nothing in common.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.pairs <= usize::from(self.golden_of[0] != NOBODY)
+    }
+
+    /// Number of matches to a golden node that already faced another target node.
+    #[must_use]
+    pub fn shared(&self) -> usize {
+        self.shared
+    }
+}

@@ -1,0 +1,74 @@
+//! Which row of the golden node each row of the target node is compared with.
+//!
+//! Rows pair inside their class only: inputs, parameters, outputs, parameter gradients. A row with a name of its own
+//! (keyword input, parameter, gradient) pairs with the row of that name where both sides have the name; several rows
+//! under one name pair in order. All other rows of the class pair by position. So keywords in another order, or a keyword
+//! that one side lacks, do not shift the rows behind them.
+
+use std::collections::VecDeque;
+
+use hashbrown::{HashMap, HashSet};
+
+use crate::dump::rows::{Row, RowClass};
+
+/// The pairing of the rows of two matched nodes; kept from node to node to save its memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pairs {
+    golden_of: Vec<Option<usize>>,
+    surplus: Vec<usize>,
+}
+
+impl Pairs {
+    /// Per target row the golden row it is compared with; `None` for a row that the golden node does not have.
+    #[must_use]
+    pub fn golden_of(&self) -> &[Option<usize>] {
+        &self.golden_of
+    }
+
+    /// Golden rows that the target node does not have, in order.
+    #[must_use]
+    pub fn surplus(&self) -> &[usize] {
+        &self.surplus
+    }
+}
+
+/// What a row is paired by.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Place<'a> {
+    Named(RowClass, &'a str),
+    Position(RowClass),
+}
+
+/// Pairs the rows of two matched nodes.
+pub fn pair_rows(target: &[Row<'_>], golden: &[Row<'_>], pairs: &mut Pairs) {
+    pairs.golden_of.clear();
+    pairs.surplus.clear();
+    if alike(target, golden) {
+        pairs.golden_of.extend((0..golden.len()).map(Some));
+        return;
+    }
+    let target_names: HashSet<(RowClass, &str)> = target.iter().filter_map(|row| Some((row.class, row.keyword?))).collect();
+    let mut waiting: HashMap<Place<'_>, VecDeque<usize>> = HashMap::new();
+    for (index, row) in golden.iter().enumerate() {
+        let place = match row.keyword {
+            Some(keyword) if target_names.contains(&(row.class, keyword)) => Place::Named(row.class, keyword),
+            _ => Place::Position(row.class),
+        };
+        waiting.entry(place).or_default().push_back(index);
+    }
+    let mut taken = vec![false; golden.len()];
+    for row in target {
+        let named = row.keyword.map(|keyword| Place::Named(row.class, keyword)).filter(|place| waiting.contains_key(place));
+        let partner = waiting.get_mut(&named.unwrap_or(Place::Position(row.class))).and_then(VecDeque::pop_front);
+        if let Some(partner) = partner {
+            taken[partner] = true;
+        }
+        pairs.golden_of.push(partner);
+    }
+    pairs.surplus.extend((0..golden.len()).filter(|&row| !taken[row]));
+}
+
+/// Whether both sides have the same classes and names in the same order, as they nearly always do.
+fn alike(target: &[Row<'_>], golden: &[Row<'_>]) -> bool {
+    target.len() == golden.len() && target.iter().zip(golden).all(|(t, g)| t.class == g.class && t.keyword == g.keyword)
+}
