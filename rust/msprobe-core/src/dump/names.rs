@@ -45,7 +45,8 @@ impl Decoded {
 /// Finds the number of a name. Knows only hashes and numbers; the names stay where they are.
 #[derive(Debug, Default)]
 pub(super) struct NameIndex {
-    table: HashTable<u32>,
+    /// The hash stands beside the number, so that growing the table and telling most names apart does not touch the file.
+    table: HashTable<(u32, u32)>,
     hasher: DefaultHashBuilder,
 }
 
@@ -53,21 +54,27 @@ impl NameIndex {
     /// The number kept for `name`; `name_of` tells the name of a number.
     #[inline]
     pub(super) fn find<'a>(&self, name: &str, name_of: impl Fn(u32) -> &'a str) -> Option<u32> {
-        self.table.find(self.hasher.hash_one(name), |number| name_of(*number) == name).copied()
+        let hash = self.hasher.hash_one(name) as u32;
+        self.table.find(spread(hash), |kept| kept.0 == hash && name_of(kept.1) == name).map(|kept| kept.1)
     }
 
     /// The number kept for `name`, or else keeps `number` for it and returns `None`.
     #[inline]
     pub(super) fn find_or_insert<'a>(&mut self, name: &str, number: u32, name_of: impl Fn(u32) -> &'a str) -> Option<u32> {
         use hashbrown::hash_table::Entry;
-        let hash = self.hasher.hash_one(name);
-        let hasher = &self.hasher;
-        match self.table.entry(hash, |kept| name_of(*kept) == name, |kept| hasher.hash_one(name_of(*kept))) {
-            Entry::Occupied(found) => Some(*found.get()),
+        let hash = self.hasher.hash_one(name) as u32;
+        match self.table.entry(spread(hash), |kept| kept.0 == hash && name_of(kept.1) == name, |kept| spread(kept.0)) {
+            Entry::Occupied(found) => Some(found.get().1),
             Entry::Vacant(free) => {
-                free.insert(number);
+                free.insert((hash, number));
                 None
             }
         }
     }
+}
+
+/// The table looks at the lowest and the highest bits of a hash.
+#[inline]
+fn spread(hash: u32) -> u64 {
+    u64::from(hash) << 32 | u64::from(hash)
 }

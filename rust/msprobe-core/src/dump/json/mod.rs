@@ -3,7 +3,9 @@
 //! One scanner for everything: it walks a text without recursion, so nesting costs a bit of memory per level and nothing else, and
 //! says of a text that is not JSON where and why. What is accepted is what Python's `json` module accepts by default.
 
+mod number;
 mod parse;
+mod plain;
 mod scan;
 mod text;
 mod value;

@@ -3,6 +3,7 @@
 use bumpalo::collections::Vec;
 use bumpalo::Bump;
 
+use super::number::float;
 use super::scan::{Fault, Number, Scanner, StringToken};
 use super::text::unescape;
 use super::value::{Member, Value};
@@ -84,8 +85,7 @@ fn scalar<'t: 'a, 'a>(scanner: &mut Scanner<'t>, bump: &'a Bump) -> Result<Value
         b'-' | b'0'..=b'9' => match scanner.number()? {
             Number::Int("-0") => Value::Int("0"),
             Number::Int(digits) => Value::Int(digits),
-            // The grammar of Rust's parser contains JSON's, and `-Infinity`.
-            Number::Float(text) => Value::Float(text.parse().unwrap_or(f64::NAN)),
+            Number::Float(text) => Value::Float(float(text)),
         },
         b'n' => scanner.word("null").map(|()| Value::Null)?,
         b't' => scanner.word("true").map(|()| Value::Bool(true))?,

@@ -1,5 +1,8 @@
 //! The tokens of a JSON text, and skipping a value while checking all of it.
 
+use super::number::leading_digits;
+use super::plain::plain_end;
+
 /// Where and why a text is not JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
@@ -236,6 +239,14 @@ impl<'a> Scanner<'a> {
     #[inline]
     fn digits(&mut self) -> Scan<()> {
         let start = self.at;
+        while let Some(word) = self.text.as_bytes().get(self.at..self.at + 8) {
+            let digits = leading_digits(u64::from_le_bytes(word.try_into().expect("eight bytes")));
+            self.at += digits;
+            if digits < 8 {
+                break;
+            }
+        }
+        // Here is no digit any more, except near the end of the text.
         while self.peek().is_ascii_digit() {
             self.at += 1;
         }
@@ -337,30 +348,6 @@ impl<'a> Scanner<'a> {
         }
         Ok(())
     }
-}
-
-/// Offset of the first byte from `at` on that ends a run of plain string characters: a quote, a backslash, a control character;
-/// or the length.
-#[inline]
-fn plain_end(bytes: &[u8], mut at: usize) -> usize {
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    // Eight bytes at a time. Each test sets the high bit of the bytes it looks for, and perhaps of later bytes (borrows travel
-    // upwards), never of earlier ones.
-    while let Some(word) = bytes.get(at..at + 8) {
-        let word = u64::from_le_bytes(word.try_into().expect("eight bytes"));
-        let zero = |x: u64| x.wrapping_sub(ONES) & !x;
-        let quote = zero(word ^ (ONES * u64::from(b'"')));
-        let backslash = zero(word ^ (ONES * u64::from(b'\\')));
-        let control = word.wrapping_sub(ONES * 0x20) & !word;
-        let found = (quote | backslash | control) & HIGH;
-        if found != 0 {
-            return at + found.trailing_zeros() as usize / 8;
-        }
-        at += 8;
-    }
-    let rest = bytes.get(at..).unwrap_or_default();
-    at + rest.iter().position(|b| *b == b'"' || *b == b'\\' || *b < 0x20).unwrap_or(rest.len())
 }
 
 /// The open lists and objects around a place: one bit each, so that a text of nothing but brackets costs an eighth of its size.
