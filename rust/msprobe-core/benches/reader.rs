@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bumpalo::Bump;
-use criterion::{criterion_group, criterion_main, Criterion, Throughput};
+use criterion::{criterion_main, Criterion, Throughput};
 use msprobe_core::dump::{collect_rows, ConstructFile, DumpFile, StackFile};
 
 /// A folder with a dump, and what keeps it alive.
@@ -73,5 +73,9 @@ fn reader(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, reader);
-criterion_main!(benches);
+mod group {
+    #![allow(missing_docs)] // made by the macro
+    criterion::criterion_group!(benches, super::reader);
+}
+
+criterion_main!(group::benches);
