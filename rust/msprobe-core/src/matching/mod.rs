@@ -4,11 +4,16 @@
 //! pairing of the rows of two matched nodes. May not: know metrics, verdicts or the result file.
 
 mod default;
+mod fuzzy;
 mod links;
+pub mod mapping;
 mod nodes;
 mod parameters;
+mod walk;
 
 pub use default::match_by_place;
+pub use fuzzy::match_fuzzy;
 pub use links::{link_path, LinkWriter, MAX_LINK_DEPTH};
+pub use mapping::{match_by_mapping, Calls, Mapped, Side};
 pub use nodes::{How, NodeMatch};
 pub use parameters::{pair_rows, Pairs};

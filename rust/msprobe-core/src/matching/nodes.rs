@@ -7,6 +7,14 @@ use crate::graph::{Graph, NodeId};
 pub enum How {
     /// Same name and the same names above it.
     SamePlace,
+    /// Same name, in another place.
+    SameName,
+    /// By the fuzzy match: a module by its name, an API by counting its calls.
+    Fuzzy,
+    /// By a layer mapping.
+    Mapping,
+    /// By aligning the two trees.
+    Alignment,
 }
 
 impl How {
@@ -15,6 +23,10 @@ impl How {
     pub fn as_str(self) -> &'static str {
         match self {
             How::SamePlace => "same_place",
+            How::SameName => "same_name",
+            How::Fuzzy => "fuzzy",
+            How::Mapping => "mapping",
+            How::Alignment => "alignment",
         }
     }
 }
@@ -58,6 +70,18 @@ impl NodeMatch {
         } else if *back != target {
             self.shared += 1;
         }
+    }
+
+    /// Matches two nodes that were found in the way `how`, unless they are seen to be the same anyway: one name, and the nodes
+    /// above them face each other. Parents must be matched before their children.
+    pub fn pair_seen(&mut self, target: &Graph<'_>, golden: &Graph<'_>, node: NodeId, partner: NodeId, how: How) {
+        let faces_above = match (target[node].parent(), golden[partner].parent()) {
+            (Some(above), Some(golden_above)) => self.golden_of(above) == Some(golden_above),
+            (None, None) => true,
+            _ => false,
+        };
+        let same_place = faces_above && target[node].name() == golden[partner].name();
+        self.pair(node, partner, if same_place { How::SamePlace } else { how });
     }
 
     /// The golden node that faces a target node.
