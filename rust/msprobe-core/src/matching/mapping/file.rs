@@ -127,7 +127,8 @@ impl<'a> Reader<'a> {
     }
 
     fn document(&mut self) -> Result<Vec<Block>, Error> {
-        let empty = || Error::Unfit { path: self.path.to_owned(), reason: "holds no rule; leave the file out to match by place".to_owned() };
+        let empty =
+            || Error::Unfit { path: self.path.to_owned(), reason: "holds no rule; leave the file out to match by place".to_owned() };
         let empty_file = empty();
         loop {
             match self.next()? {

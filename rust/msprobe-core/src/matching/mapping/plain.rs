@@ -73,7 +73,8 @@ fn is_fraction(whole: &str, rest: &str, unsigned: bool) -> bool {
         Some(at) => (&rest[..at], Some(&rest[at + 1..])),
         None => (rest, None),
     };
-    let exponent_fits = exponent.is_none_or(|exponent| exponent.strip_prefix(['+', '-']).is_some_and(|digits| all(digits, |byte| byte.is_ascii_digit())));
+    let exponent_fits =
+        exponent.is_none_or(|exponent| exponent.strip_prefix(['+', '-']).is_some_and(|digits| all(digits, |byte| byte.is_ascii_digit())));
     let fraction_fits = fraction.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
     if whole.is_empty() {
         return unsigned && exponent_fits && is_digits(fraction);
@@ -101,10 +102,12 @@ fn is_loose_date(word: &str) -> bool {
 mod tests {
     use super::other_than_text;
 
-    /// Taken from what PyYAML 6 answers.
+    /// Taken from what `PyYAML` 6 answers.
     #[test]
     fn words_that_are_no_texts() {
-        for word in ["0", "12", "-3", "+4", "0x1F", "0b101", "017", "1_000", "1:30", "1.5", "1.", "-2.5e+3", ".5", ".inf", "-.INF", ".nan", "6:30.2"] {
+        for word in [
+            "0", "12", "-3", "+4", "0x1F", "0b101", "017", "1_000", "1:30", "1.5", "1.", "-2.5e+3", ".5", ".inf", "-.INF", ".nan", "6:30.2",
+        ] {
             assert_eq!(other_than_text(word), Some("a number"), "{word}");
         }
         for word in ["yes", "No", "TRUE", "off", "On"] {
@@ -119,7 +122,31 @@ mod tests {
 
     #[test]
     fn words_that_are_texts() {
-        for word in ["layers", "layers.0", "0.norm", "1e5", "1.5e3", "08", "0x", "0b2", "-", "+", ".", "..", "-.5", "y", "n", "yEs", "nulL", "1:75", "2026-1-1", "1.2.3", "é", "_1", "日本語日本語日本語"] {
+        for word in [
+            "layers",
+            "layers.0",
+            "0.norm",
+            "1e5",
+            "1.5e3",
+            "08",
+            "0x",
+            "0b2",
+            "-",
+            "+",
+            ".",
+            "..",
+            "-.5",
+            "y",
+            "n",
+            "yEs",
+            "nulL",
+            "1:75",
+            "2026-1-1",
+            "1.2.3",
+            "é",
+            "_1",
+            "日本語日本語日本語",
+        ] {
             assert_eq!(other_than_text(word), None, "{word}");
         }
     }

@@ -23,7 +23,7 @@ pub struct Rule {
 #[derive(Clone, Debug)]
 pub struct Rules {
     path: PathBuf,
-    rules: Vec<Rule>,
+    all: Vec<Rule>,
     starts: HashMap<String, u32>,
     steps: Vec<Step>,
 }
@@ -38,7 +38,7 @@ struct Step {
 
 impl Default for Rules {
     fn default() -> Rules {
-        Rules { path: PathBuf::new(), rules: Vec::new(), starts: HashMap::new(), steps: Vec::new() }
+        Rules { path: PathBuf::new(), all: Vec::new(), starts: HashMap::new(), steps: Vec::new() }
     }
 }
 
@@ -70,8 +70,8 @@ impl Rules {
             }
             at = next;
         }
-        self.steps[at as usize].rule.get_or_insert(self.rules.len() as u32);
-        self.rules.push(rule);
+        self.steps[at as usize].rule.get_or_insert(self.all.len() as u32);
+        self.all.push(rule);
     }
 
     /// Name of the file, for messages; empty without one.
@@ -83,7 +83,7 @@ impl Rules {
     /// All rules in the order of the file.
     #[must_use]
     pub fn all(&self) -> &[Rule] {
-        &self.rules
+        &self.all
     }
 
     /// Where the rules of a class start.

@@ -56,11 +56,11 @@ pub(super) fn translate(target: &Trie<'_>, golden: &Trie<'_>, rules: &Rules) -> 
             Some((start, rule)) => {
                 let above = places[start.index()];
                 let found = above.and_then(|above| golden.follow(above, &rules.all()[rule as usize].value));
-                let used = &mut uses[rule as usize];
-                used.taken += 1;
+                let rule_use = &mut uses[rule as usize];
+                rule_use.taken += 1;
                 if let (Some(above), None) = (above, found) {
-                    used.nowhere += 1;
-                    used.missing_below.get_or_insert(above);
+                    rule_use.nowhere += 1;
+                    rule_use.missing_below.get_or_insert(above);
                 }
                 found
             }

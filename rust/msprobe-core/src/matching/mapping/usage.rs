@@ -129,7 +129,8 @@ fn nearest(name: &str, among: &BTreeSet<&str>) -> Option<String> {
         return None;
     }
     let alike = |candidate: &&str| strsim::normalized_damerau_levenshtein(first, candidate);
-    let scored = among.iter().copied().filter(|candidate| candidate.len() <= 200).take(CANDIDATES).map(|candidate| (alike(&candidate), candidate));
+    let scored =
+        among.iter().copied().filter(|candidate| candidate.len() <= 200).take(CANDIDATES).map(|candidate| (alike(&candidate), candidate));
     let (score, best) = scored.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
     let whole = rest.map_or_else(|| best.to_owned(), |rest| format!("{best}.{rest}"));
     (score >= ALIKE).then_some(whole)
@@ -146,7 +147,8 @@ fn nearest_path(trie: &Trie<'_>, from: Place, path: &str) -> Option<String> {
             known.push('.');
             continue;
         }
-        let children: BTreeSet<&str> = trie.places().filter(|&place| trie.parent(place) == Some(above)).map(|place| trie.part(place)).collect();
+        let children: BTreeSet<&str> =
+            trie.places().filter(|&place| trie.parent(place) == Some(above)).map(|place| trie.part(place)).collect();
         let rest: Vec<&str> = path.split('.').skip(at + 1).collect();
         let found = nearest(part, &children)?;
         return Some([&[known.trim_end_matches('.'), &found][usize::from(known.is_empty())..], &rest].concat().join("."));
