@@ -2,6 +2,7 @@
 //!
 //! * [`node`]: rows of `tb_nodes`, encoded by the workers that make them
 //! * [`write`](mod@write): the file from its temporary name to its own
+//! * [`read`](mod@read): questions to a file, ours or the reference's
 //! * [`schema`], [`config`]: tables and fixed texts
 //!
 //! Files have the schema of msProbe 26.2, so that either tool's viewer opens either tool's file, and tables of our own.
@@ -12,6 +13,7 @@ mod bulk;
 pub mod config;
 mod error;
 pub mod node;
+pub mod read;
 pub mod schema;
 mod sort;
 pub mod write;
@@ -20,4 +22,5 @@ pub use bulk::record::Cell;
 pub use config::Task;
 pub use error::{Error, Result};
 pub use node::{EncodedNodes, GraphKey, MatchedBy, NodeHead, NodeResult, NodeWriter, OverflowLevel, PrecisionIndex, Side};
+pub use read::{Detail, GraphId, Node, NodeFacts, NodeRef, OwnTables, Reader, Skipped, StoredConfig};
 pub use write::{Complete, Config, Counts, PartTotals, Writer};

@@ -73,7 +73,8 @@ pub struct Table {
     pub key: usize,
 }
 
-/// Facts about the file: `schema_version`, `tool_version`, `created`, `options` (JSON), `inputs` (JSON).
+/// Facts about the file: `schema_version` and `tool_version`, which the writer adds, `created`, `options` (JSON),
+/// `inputs` (JSON).
 pub static META: Table =
     Table { name: "msprobe_meta", sql: "CREATE TABLE msprobe_meta (key TEXT NOT NULL PRIMARY KEY, value TEXT) WITHOUT ROWID", key: 1 };
 

@@ -268,11 +268,13 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes the configuration, the levels above the leaves and the first page.
+    /// Writes the configuration, the versions (`schema_version`, `tool_version` of `msprobe_meta`), the levels above the leaves and the first page.
     pub fn complete(mut self, config: &Config) -> Result<Complete> {
         if let Some(part) = &self.part {
             return Err(self.bad_rows((part.step, part.rank), "the part is not finished"));
         }
+        self.add_row(&schema::META, &["schema_version".into(), schema::SCHEMA_VERSION.to_string().as_str().into()])?;
+        self.add_row(&schema::META, &["tool_version".into(), env!("CARGO_PKG_VERSION").into()])?;
         for table in &mut self.tables {
             if let Err(reason) = table.sort() {
                 return Err(self.bad_rows((0, 0), reason));
