@@ -33,7 +33,7 @@ impl Measurement for CpuTime {
     }
 
     fn end(&self, start: Duration) -> Duration {
-        self.start() - start
+        self.start().saturating_sub(start)
     }
 
     fn add(&self, a: &Duration, b: &Duration) -> Duration {
@@ -56,7 +56,7 @@ impl Measurement for CpuTime {
 /// One node of the synthetic graph.
 struct Node {
     name: String,
-    up_node: String,
+    parent: String,
     children: u32,
     kind: NodeKind,
 }
@@ -74,15 +74,15 @@ fn graph() -> Vec<Node> {
             let module = format!("Module.module.module.decoder.layers.{layer}.self_attention.core.{modules}.RowParallelLinear.forward.0");
             for api in 0..apis {
                 let name = format!("Functional.scaled_masked_softmax.{}.forward", layer * NODES_PER_LAYER + modules * 9 + api);
-                nodes.push(Node { name, up_node: module.clone(), children: 0, kind: NodeKind::Api });
+                nodes.push(Node { name, parent: module.clone(), children: 0, kind: NodeKind::Api });
             }
-            nodes.push(Node { name: module, up_node: layer_name.clone(), children: apis, kind: NodeKind::Module });
+            nodes.push(Node { name: module, parent: layer_name.clone(), children: apis, kind: NodeKind::Module });
             modules += 1;
             left -= apis + 1;
         }
-        nodes.push(Node { name: layer_name, up_node: root.clone(), children: modules, kind: NodeKind::Module });
+        nodes.push(Node { name: layer_name, parent: root.clone(), children: modules, kind: NodeKind::Module });
     }
-    nodes.push(Node { name: root, up_node: String::new(), children: LAYERS, kind: NodeKind::Module });
+    nodes.push(Node { name: root, parent: String::new(), children: LAYERS, kind: NodeKind::Module });
     nodes
 }
 
@@ -94,7 +94,7 @@ fn parameters() -> (String, String) {
 }
 
 fn link(node: &Node) -> String {
-    format!("[\"DefaultModel\", \"{}\", \"{}\"]", node.up_node, node.name)
+    format!("[\"DefaultModel\", \"{}\", \"{}\"]", node.parent, node.name)
 }
 
 fn bulk(folder: &Path, nodes: &[Node], (input, output): &(String, String)) {
@@ -107,7 +107,7 @@ fn bulk(folder: &Path, nodes: &[Node], (input, output): &(String, String)) {
                 order,
                 name: &node.name,
                 kind: node.kind,
-                up_node: &node.up_node,
+                up_node: &node.parent,
                 children: node.children,
                 matched_by: Some(MatchedBy::Name),
                 ..NodeHead::default()
@@ -153,7 +153,7 @@ fn sqlite(folder: &Path, nodes: &[Node], (input, output): &(String, String)) -> 
             let id = format!("{graph}_{}", node.name);
             let stack = format!("{graph}_0");
             let (kind, link) = (node.kind.as_str(), link(node));
-            insert.execute((&id, &graph, order, &node.name, kind, &node.up_node, &link, &stack, input, output, source))?;
+            insert.execute((&id, &graph, order, &node.name, kind, &node.parent, &link, &stack, input, output, source))?;
         }
     }
     drop(insert);
