@@ -244,3 +244,81 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<ConstructFile, Error> {
+        ConstructFile::new(Source::from_bytes(Path::new("r/construct.json"), text.as_bytes().to_vec()).unwrap())
+    }
+
+    fn message(text: &str) -> String {
+        read(text).expect_err(text).to_string()
+    }
+
+    fn links(file: &ConstructFile) -> Vec<(&str, Option<&str>, Option<i64>)> {
+        file.links().map(|link| (link.name, link.parent, link.micro_step)).collect()
+    }
+
+    #[test]
+    fn parents_by_name() {
+        let file = read(r#"{"a": null, "b": "a", "c": "", "d\n": "\u00e9", "b": "c"}"#).unwrap();
+        assert_eq!(file.record(), MicroStepRecord::Absent);
+        assert_eq!(links(&file), [("a", None, None), ("b", Some("c"), None), ("c", None, None), ("d\n", Some("é"), None)]);
+        assert_eq!((file.find("d\n"), file.find("b"), file.find("é")), (Some(3), Some(1), None));
+    }
+
+    #[test]
+    fn recorded_micro_steps() {
+        let file = read(r#"{"a": [null, 0], "megatron_micro_step_number": 3, "b": ["a", 3], "c": "a", "d": ["", null]}"#).unwrap();
+        assert_eq!(file.record(), MicroStepRecord::Recorded(3));
+        assert_eq!(links(&file), [("a", None, Some(0)), ("b", Some("a"), Some(3)), ("c", Some("a"), None), ("d", None, None)]);
+        assert_eq!(file.find("megatron_micro_step_number"), None);
+        assert_eq!(read(r#"{"megatron_micro_step_number": null, "a": ["b", 1]}"#).unwrap().record(), MicroStepRecord::Null);
+    }
+
+    #[test]
+    fn nothing_to_show() {
+        for text in ["{}", r#"{"megatron_micro_step_number": 1}"#] {
+            assert_eq!(message(text), "r/construct.json: the structure is empty, dump with level L0 or mix");
+        }
+        assert_eq!(message("null"), "r/construct.json: top level: is not an object");
+    }
+
+    #[test]
+    fn values_that_cannot_be_understood() {
+        let wrong = |value: &str| message(&format!(r#"{{"ok": null, "Torch.x": {value}, "megatron_micro_step_number": 0}}"#));
+        for value in ["[]", "[null]", "[null, 1, 2]", "[1, 1]", "[{}, 1]"] {
+            assert_eq!(wrong(value), "r/construct.json: \"Torch.x\": is not [parent or null, micro step]", "{value}");
+        }
+        for value in ["1", "true", "{}", "NaN"] {
+            assert_eq!(
+                wrong(value),
+                "r/construct.json: \"Torch.x\": is neither a parent's name nor null nor [parent, micro step]",
+                "{value}"
+            );
+        }
+        for value in ["1.0", "\"1\"", "true", "[1]"] {
+            let text = wrong(&format!("[null, {value}]"));
+            assert_eq!(text, "r/construct.json: \"Torch.x\": holds a micro step that is neither a whole number nor null", "{value}");
+        }
+        assert!(wrong("[null, 99999999999999999999]").ends_with("holds a micro step beyond 64 bits"));
+        assert!(message(r#"{"a": null, "megatron_micro_step_number": "2"}"#).contains("megatron_micro_step_number"));
+        assert!(message(r#"{"a": [null, 0]}"#).ends_with("is a list, although the file has no key megatron_micro_step_number"));
+        // A value that a later one replaces does not matter.
+        assert_eq!(read(r#"{"a": 5, "a": null}"#).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn every_cut_is_an_error_at_its_end() {
+        let text = r#"{"a": [null, 0], "b\n": ["a", -3], "megatron_micro_step_number": 3, "c": "a"}"#;
+        read(text).unwrap();
+        for end in 0..text.len() {
+            match read(&text[..end]) {
+                Err(Error::Syntax { offset, reason, .. }) => assert_eq!((offset, reason), (end as u64, "unexpected end of the file")),
+                other => panic!("{end}: {other:?}"),
+            }
+        }
+    }
+}

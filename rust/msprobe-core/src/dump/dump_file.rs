@@ -300,3 +300,111 @@ fn header_text(key: &'static str, value: Value<'_>) -> Result<Option<String>, Pr
         _ => Err(Problem::key(key, "is neither a text nor null")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<DumpFile, Error> {
+        DumpFile::new(Source::from_bytes(Path::new("r/dump.json"), text.as_bytes().to_vec()).unwrap())
+    }
+
+    fn message(text: &str) -> String {
+        read(text).expect_err(text).to_string()
+    }
+
+    #[test]
+    fn header_fields() {
+        let file =
+            read(r#"{"task": "statistics", "level": "mix", "framework": null, "dump_data_dir": "", "other": [1], "data": {}}"#).unwrap();
+        assert_eq!((file.task(), file.level(), file.framework(), file.dump_data_dir()), (Some("statistics"), Some("mix"), None, Some("")));
+        assert!(file.has_data() && file.is_empty());
+        let file = read(r#"{"level": 3, "t\u0061sk": "tensor"}"#).unwrap();
+        assert_eq!((file.task(), file.level(), file.dump_data_dir(), file.has_data(), file.len()), (Some("tensor"), None, None, false, 0));
+        assert_eq!(message(r#"{"task": 1}"#), "r/dump.json: \"task\": is neither a text nor null");
+        assert_eq!(message(r#"{"data": []}"#), "r/dump.json: \"data\": is not an object");
+        assert_eq!(message("[1]"), "r/dump.json: top level: is not an object");
+        assert_eq!(message("[1"), "r/dump.json: not valid JSON at byte 2: unexpected end of the file");
+    }
+
+    #[test]
+    fn entries_by_name_and_position() {
+        let file = read(r#"{"data": {"a": {"x": 1}, "b\n": 2, "a": 3, "": 4}}"#).unwrap();
+        let names: Vec<&str> = file.ids().map(|id| file.name(id)).collect();
+        assert_eq!(names, ["a", "b\n", ""]);
+        let bump = Bump::new();
+        let values: Vec<Value<'_>> = file.ids().map(|id| file.entry(id, &bump).unwrap()).collect();
+        assert_eq!(values, [Value::Int("3"), Value::Int("2"), Value::Int("4")]);
+        assert_eq!((file.find("b\n"), file.find(""), file.find("b")), (Some(EntryId(1)), Some(EntryId(2)), None));
+    }
+
+    #[test]
+    fn many_entries_are_all_found() {
+        let members: Vec<String> = (0..20_000).map(|i| format!("\"Torch.add.{i}.forward\": {i}")).collect();
+        let file = read(&format!("{{\"data\": {{{}}}}}", members.join(","))).unwrap();
+        assert_eq!(file.len(), 20_000);
+        for i in 0..20_000 {
+            assert_eq!(file.find(&format!("Torch.add.{i}.forward")), Some(EntryId(i)));
+        }
+        assert_eq!(file.find("Torch.add.20000.forward"), None);
+    }
+
+    #[test]
+    fn a_repeated_data_replaces_the_first() {
+        let file = read(r#"{"data": {"a": {"input_args": [{"type": "t", "md5": "1"}]}}, "data": {"b": {}}}"#).unwrap();
+        assert_eq!((file.len(), file.find("a"), file.find("b"), file.has_md5()), (1, None, Some(EntryId(0)), false));
+    }
+
+    #[test]
+    fn checksums_are_found_at_any_depth_but_only_in_rows() {
+        let md5 = |entry: &str| read(&format!(r#"{{"data": {{"Torch.f.0.forward": {entry}}}}}"#)).unwrap().has_md5();
+        let tensor = r#"{"type": "torch.Tensor", "dtype": "torch.float32", "shape": [], "md5": "0a0a0a0a"}"#;
+        for entry in [
+            format!(r#"{{"input_args": [{tensor}]}}"#),
+            format!(r#"{{"input_kwargs": {{"x": [[{tensor}]]}}}}"#),
+            format!(r#"{{"parameters": {{"weight": {tensor}}}}}"#),
+            r#"{"output": [{"type": "t", "\u006dd5": "1"}]}"#.to_owned(),
+            format!(r#"{{"input_args": [5, true], "output": {{"class_type": "torch.distributed.P2POp", "tensor": {tensor}}}}}"#),
+        ] {
+            assert!(md5(&entry), "{entry}");
+        }
+        for entry in [
+            r#"{"input_kwargs": {"md5": {"type": "bool", "value": true}}}"#.to_owned(),
+            format!(r#"{{"not_read": {tensor}}}"#),
+            r#"{"input_args": [{"type": "str", "value": "md5"}]}"#.to_owned(),
+            "null".to_owned(),
+        ] {
+            assert!(!md5(&entry), "{entry}");
+        }
+    }
+
+    #[test]
+    fn framework_by_the_first_type() {
+        let guess = |text: &str| read(text).unwrap().guessed_framework();
+        assert_eq!(
+            guess(r#"{"data": {"a": {"type": "int"}, "b": {"type": "torch.Tensor"}, "c": {"type": "mindspore.Tensor"}}}"#),
+            Some(Framework::PyTorch)
+        );
+        assert_eq!(guess(r#"{"data": {"c": {"type": "mindspore.Tensor"}, "b": {"type": "torch.Tensor"}}}"#), Some(Framework::MindSpore));
+        assert_eq!(guess(r#"{"data": {}}"#), None);
+    }
+
+    #[test]
+    fn every_cut_is_an_error_at_its_end() {
+        let text = r#"{"task": "statistics", "data": {"Torch.é.0.forward": {"input_args": [{"type": "int", "value": -1.5e3}, null, NaN]}}, "x": true}"#;
+        read(text).unwrap();
+        for end in (0..text.len()).filter(|end| text.is_char_boundary(*end)) {
+            match read(&text[..end]) {
+                Err(Error::Syntax { offset, reason, .. }) => assert_eq!((offset, reason), (end as u64, "unexpected end of the file")),
+                other => panic!("{end}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_byte_order_mark_and_windows_line_ends_are_fine() {
+        let file = read("\u{feff}{\r\n\"data\": {\r\n\"a\": {}\r\n}\r\n}\r\n").unwrap();
+        assert_eq!(file.name(EntryId(0)), "a");
+        assert_eq!(message("\u{feff}x"), "r/dump.json: not valid JSON at byte 3: expected a value");
+    }
+}

@@ -30,7 +30,7 @@ pub use construct_file::{ConstructFile, Link, MicroStepRecord};
 pub use dump_file::{DumpFile, EntryId, Framework};
 pub use error::Error;
 pub use rank_files::RankFiles;
-pub use rows::{collect_rows, Row, RowClass};
+pub use rows::{collect_rows, Field, Row, RowClass, RowKind};
 pub use source::{Source, LARGEST_JSON};
 pub use stack_file::{StackFile, StackFormat, StackId};
 pub use stored::push_stored;

@@ -34,3 +34,43 @@ impl RankFiles {
         &self.dir
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn all_three_are_needed() {
+        let dir = tempfile::Builder::new().prefix("Läufe 2 ").tempdir().unwrap();
+        let files = [("dump.json", r#"{"data": {}}"#), ("construct.json", r#"{"a": null}"#), ("stack.json", "{}")];
+        for (name, text) in files {
+            fs::write(dir.path().join(name), text).unwrap();
+        }
+        let rank = RankFiles::open(dir.path()).unwrap();
+        assert_eq!((rank.dir(), rank.dump.len(), rank.construct.len(), rank.stack.name_count()), (dir.path(), 0, 1, 0));
+        for (name, text) in files {
+            let path = dir.path().join(name);
+            fs::remove_file(&path).unwrap();
+            let error = RankFiles::open(dir.path()).unwrap_err().to_string();
+            assert!(error.starts_with(path.to_str().unwrap()), "{error}");
+            fs::create_dir(&path).unwrap();
+            assert_eq!(RankFiles::open(dir.path()).unwrap_err().to_string(), format!("{}: is not a regular file", path.display()));
+            fs::remove_dir(&path).unwrap();
+            fs::write(&path, text).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_read_only_folder_is_enough() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        for (name, text) in [("dump.json", "{}"), ("construct.json", r#"{"a": null}"#), ("stack.json", "{}")] {
+            fs::write(dir.path().join(name), text).unwrap();
+            fs::set_permissions(dir.path().join(name), fs::Permissions::from_mode(0o444)).unwrap();
+        }
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o555)).unwrap();
+        assert!(RankFiles::open(dir.path()).is_ok());
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+}

@@ -315,3 +315,84 @@ impl<'a> Builder<'a> {
 fn member_number(count: usize) -> Result<u32, Problem> {
     u32::try_from(count).map_err(|_| Problem::Form { place: "top level".to_owned(), reason: "has more than 4 294 967 295 names" })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<StackFile, Error> {
+        StackFile::new(Source::from_bytes(Path::new("r/stack.json"), text.as_bytes().to_vec()).unwrap())
+    }
+
+    fn json<'a>(file: &'a StackFile, name: &str) -> Option<&'a str> {
+        file.find(name).map(|id| file.json(id))
+    }
+
+    #[test]
+    fn by_name() {
+        let file = read(r#"{"a": ["x", "y"], "b": ["x","y"], "c": [], "a\n": ["z"], "a": ["z"]}"#).unwrap();
+        assert_eq!((file.format(), file.name_count(), file.stack_count()), (StackFormat::ByName, 4, 3));
+        assert_eq!((json(&file, "a"), json(&file, "b"), json(&file, "c")), (Some(r#"["z"]"#), Some(r#"["x", "y"]"#), Some("[]")));
+        assert_eq!(file.find("a"), file.find("a\n"));
+        assert_eq!(file.find("d"), None);
+    }
+
+    #[test]
+    fn grouped() {
+        let file = read(
+            r#"{"1": [["b"], ["s2"]], "0": [["a", "b\t", 5, "c"], ["s1"]], "2": [["c"], ["s1"]], "3": 7, "4": [["d"]], "5": [["e"], [], 1], "6": ["f", []], "7": {"g": []}}"#,
+        )
+        .unwrap();
+        assert_eq!((file.format(), file.name_count(), file.stack_count()), (StackFormat::Grouped, 4, 2));
+        assert_eq!((json(&file, "a"), json(&file, "b"), json(&file, "b\t")), (Some(r#"["s1"]"#), Some(r#"["s2"]"#), Some(r#"["s1"]"#)));
+        assert_eq!(file.find("c"), file.find("a"));
+        for name in ["d", "e", "f", "g", "0", "5"] {
+            assert_eq!(file.find(name), None, "{name}");
+        }
+        // An empty value under the key 0 does not tell the format.
+        for empty in ["[]", "null", "\"\"", "0"] {
+            let file = read(&format!(r#"{{"0": {empty}, "1": [["a"], ["s"]]}}"#)).unwrap();
+            assert_eq!((file.format(), file.find("a"), file.find("1").is_some()), (StackFormat::ByName, None, true), "{empty}");
+        }
+    }
+
+    #[test]
+    fn stored_forms() {
+        let file = read(r#"{"l": [ "é", 1e16,null, {"k":NaN} ], "t": "te\nxt", "n": null, "e": [ ], "f": false, "es": ""}"#).unwrap();
+        let stored = |name: &str| file.stored(file.find(name).unwrap());
+        assert_eq!(stored("l").unwrap(), r#"["\u00e9", 1e+16, null, {"k": NaN}]"#);
+        assert_eq!(stored("t").unwrap(), "te\nxt");
+        assert_eq!((stored("n"), stored("e").unwrap()), (None, Cow::Borrowed("[]")));
+        let empty = |name: &str| file.is_empty(file.find(name).unwrap());
+        assert!(empty("n") && empty("e") && empty("f") && empty("es") && !empty("l") && !empty("t"));
+    }
+
+    #[test]
+    fn lines_of_a_stack() {
+        let file = read(r#"{"a": ["File x, line 1, in f, \n call()", null, ["no"], "é"], "b": "text", "c": []}"#).unwrap();
+        let lines = |name: &str| file.lines(file.find(name).unwrap()).map(Cow::into_owned).collect::<Vec<_>>();
+        assert_eq!(lines("a"), ["File x, line 1, in f, \n call()", "é"]);
+        assert!(lines("b").is_empty() && lines("c").is_empty());
+    }
+
+    #[test]
+    fn only_objects() {
+        for text in ["[]", "1", "null", "\"a\""] {
+            assert_eq!(read(text).unwrap_err().to_string(), "r/stack.json: top level: is not an object");
+        }
+        assert_eq!(read("{}").unwrap().name_count(), 0);
+    }
+
+    #[test]
+    fn every_cut_is_an_error_at_its_end() {
+        for text in [r#"{"0": [["a", "b"], ["s\u00e9", "t"]], "1": [["c"], []]}"#, r#"{"a": ["x", {"y": -0.5e1}], "b": null}"#] {
+            read(text).unwrap();
+            for end in 0..text.len() {
+                match read(&text[..end]) {
+                    Err(Error::Syntax { offset, reason, .. }) => assert_eq!((offset, reason), (end as u64, "unexpected end of the file")),
+                    other => panic!("{end}: {other:?}"),
+                }
+            }
+        }
+    }
+}

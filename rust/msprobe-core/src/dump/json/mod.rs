@@ -11,6 +11,9 @@ mod text;
 mod value;
 mod write;
 
+#[cfg(test)]
+mod tests;
+
 pub use parse::parse;
 pub use scan::{Fault, Scanner, StringToken};
 pub use text::unescape;

@@ -4,6 +4,8 @@
 
 mod collect;
 mod leaf;
+#[cfg(test)]
+mod tests;
 
 use super::json::Value;
 
