@@ -35,10 +35,9 @@ pub(super) fn build(files: &RankFiles) -> Result<(Graph<'_>, Notes), Error> {
     Ok((graph, notes))
 }
 
-fn tree<'a>(draft: &mut Draft<'a>) {
+fn tree(draft: &mut Draft<'_>) {
     let construct = &draft.files.construct;
-    // Neighbours in the file mostly share their parent: remember the last one instead of looking it up again.
-    let mut last: Option<(&'a str, NodeId)> = None;
+    let mut last = Last { parent: NodeId::ROOT, child: NodeId::ROOT };
     for key in 0..construct.len() {
         let link = construct.link(key);
         if link.name == ROOT {
@@ -46,18 +45,27 @@ fn tree<'a>(draft: &mut Draft<'a>) {
         }
         let parent = match backward_parent::parent_of(construct, &link) {
             None => NodeId::ROOT,
-            Some(name) => match last {
-                Some((known, node)) if known == name => node,
-                _ => {
-                    let node = draft.node_of_name(name);
-                    last = Some((name, node));
-                    node
-                }
-            },
+            Some(name) => last.node_of(draft, name),
         };
         let child = draft.node_of_key(key, link.name);
         if child != parent {
             draft.append(parent, child);
         }
+        last = Last { parent, child };
+    }
+}
+
+/// Where the file has arrived. Most parents are found here, without a look-up.
+struct Last {
+    parent: NodeId,
+    child: NodeId,
+}
+
+impl Last {
+    /// The node of a parent's name, mostly that of the neighbour before: its parent, itself, or its parent's parent.
+    fn node_of<'a>(&self, draft: &mut Draft<'a>, name: &'a str) -> NodeId {
+        let above = draft.node(self.parent).parent().unwrap_or(NodeId::ROOT);
+        let near = [self.parent, self.child, above].into_iter().find(|&near| draft.node(near).name() == name);
+        near.unwrap_or_else(|| draft.node_of_name(name))
     }
 }

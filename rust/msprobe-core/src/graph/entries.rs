@@ -13,22 +13,28 @@ use crate::name::{self, NodeKind, ROOT};
 
 /// Gives every node its entry; returns the entries that belong to no node, in the order of the file.
 pub(super) fn assign(draft: &mut Draft<'_>) -> Vec<EntryId> {
-    let dump = &draft.files.dump;
-    let mut used = vec![false; dump.len()];
-    if let Some(entry) = dump.find(ROOT) {
-        used[entry.0 as usize] = true; // the root has no data, whatever the file says
-    }
-    // Both files follow the run, so the entry after the last one is the best guess.
+    let (dump, construct) = (&draft.files.dump, &draft.files.construct);
+    let mut homeless = Vec::new();
+    // Both files follow the run, so the key after the last one is the best guess.
     let mut next = 0;
-    for node in &mut draft.nodes[1..] {
-        let guess = (next < dump.len() && dump.name(EntryId(next as u32)) == node.name()).then_some(EntryId(next as u32));
-        if let Some(entry) = guess.or_else(|| dump.find(node.name())) {
-            node.entry = entry.0;
-            next = entry.0 as usize + 1;
-            used[entry.0 as usize] = true;
+    for entry in dump.ids() {
+        let name = dump.name(entry);
+        if name == ROOT {
+            continue; // the root has no data, whatever the file says
+        }
+        let guess = (next < construct.len() && construct.link(next).name == name).then_some(next);
+        let node = if let Some(key) = guess.or_else(|| construct.find(name)) {
+            next = key + 1;
+            draft.names.node_of_key(key)
+        } else {
+            draft.names.find_other(&draft.nodes, name)
+        };
+        match node {
+            Some(node) => draft.nodes[node.index()].entry = entry.0,
+            None => homeless.push(entry),
         }
     }
-    (0..dump.len() as u32).filter(|&entry| !used[entry as usize]).map(EntryId).collect()
+    homeless
 }
 
 /// Puts the entries without a node under the root.

@@ -13,25 +13,26 @@ use crate::name::{self, Direction};
 
 /// Resolves the stacks of all nodes.
 pub(super) fn resolve(draft: &mut Draft<'_>, collections: &Range<u32>, gradients: &Range<u32>) {
-    for id in 1..draft.nodes.len() as u32 {
-        if !collections.contains(&id) && !gradients.contains(&id) {
-            draft.nodes[id as usize].stack = stack_of(draft, draft.node(NodeId(id)).name());
-        }
-    }
-}
-
-fn stack_of(draft: &Draft<'_>, name: &str) -> StackRef {
     let stacks = &draft.files.stack;
-    let own = stacks.find(name);
-    if own.is_none_or(|id| stacks.is_empty(id)) {
-        if let Some(forward) = forward_with_the_stack(name) {
-            return match draft.find(&forward) {
-                Some(_) => stacks.find(&forward).map_or(StackRef::Empty, StackRef::File),
-                None => StackRef::NoForward,
-            };
+    let mut borrowers = Vec::new();
+    for id in 1..draft.nodes.len() as u32 {
+        if collections.contains(&id) || gradients.contains(&id) {
+            continue;
+        }
+        let node = &mut draft.nodes[id as usize];
+        let own = stacks.find(node.name());
+        node.stack = own.map_or(StackRef::Empty, StackRef::File);
+        if own.is_none_or(|own| stacks.is_empty(own)) {
+            borrowers.push(NodeId(id));
         }
     }
-    own.map_or(StackRef::Empty, StackRef::File)
+    for node in borrowers {
+        if let Some(forward) = forward_with_the_stack(draft.node(node).name()) {
+            // A forward node borrows from nobody, so its stack is final.
+            let stack = draft.find(&forward).map_or(StackRef::NoForward, |forward| draft.node(forward).stack());
+            draft.nodes[node.index()].stack = stack;
+        }
+    }
 }
 
 /// The forward name whose stack a backward name borrows.

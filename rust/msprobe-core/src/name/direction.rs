@@ -54,10 +54,15 @@ pub struct ModuleCall<'a> {
 /// Cuts the end `.forward.<digits>` or `.backward.<digits>`; `None` if the name has no such end.
 #[must_use]
 pub fn module_call(name: &str) -> Option<ModuleCall<'_>> {
-    let (rest, number) = name.rsplit_once('.')?;
-    let (base, word) = rest.rsplit_once('.')?;
-    let direction = Direction::of_part(word)?;
-    is_number(number).then_some(ModuleCall { base, direction, number })
+    // From the end, a few bytes each: most names are told by their last part.
+    let dot = name.bytes().rposition(|b| b == b'.')?;
+    let (rest, number) = (&name[..dot], &name[dot + 1..]);
+    if !is_number(number) {
+        return None;
+    }
+    let dot = rest.bytes().rposition(|b| b == b'.')?;
+    let direction = Direction::of_part(&rest[dot + 1..])?;
+    Some(ModuleCall { base: &rest[..dot], direction, number })
 }
 
 /// The direction of a name that ends with `.forward` or `.backward`, as APIs do, and the name without that end.
