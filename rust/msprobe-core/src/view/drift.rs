@@ -211,11 +211,37 @@ pub(crate) fn series(question: &Question<'_>) -> Result<Vec<u8>, ViewError> {
     super::json(&series)
 }
 
+/// What the outputs of one node look like: dtype and shape of the first tensor, largest relative error of all.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Glance {
+    pub(crate) dtype: String,
+    pub(crate) shape: String,
+    pub(crate) error: Option<f32>,
+}
+
+/// Looks at the text of `output_data`; a text that cannot be read gives an empty glance.
+pub(crate) fn glance(text: &str) -> Glance {
+    let Ok(Rows(rows)) = serde_json::from_str::<Rows<'_>>(text) else { return Glance::default() };
+    let mut glance = Glance::default();
+    for (_, cells) in &rows {
+        if glance.dtype.is_empty() {
+            glance.dtype = cells.dtype.as_deref().unwrap_or("").chars().take(60).collect();
+            glance.shape = cells.shape.as_deref().unwrap_or("").chars().take(60).collect();
+        }
+        if let Some(error) = cells.error() {
+            glance.error = Some(glance.error.map_or(error, |worst| worst.max(error)));
+        }
+    }
+    glance
+}
+
 /// The cells of one row that tell an error.
 #[derive(Deserialize)]
 struct Cells<'a> {
     #[serde(borrow, default)]
     dtype: Option<Cell<'a>>,
+    #[serde(borrow, default)]
+    shape: Option<Cell<'a>>,
     #[serde(borrow, default, rename = "Norm")]
     norm: Option<Cell<'a>>,
     #[serde(borrow, default, rename = "NormRelativeErr")]
@@ -394,6 +420,14 @@ mod tests {
     fn md5_is_all_or_nothing() {
         assert_eq!(error(r#"{"md5": "abc", "Result": "pass"}"#), Some(0.0));
         assert_eq!(error(r#"{"md5": "abc", "Result": "error"}"#), Some(1.0));
+    }
+
+    #[test]
+    fn a_glance_takes_the_first_shape_and_the_worst_error() {
+        let text = r#"{"a.output.0": {"dtype": "torch.float32", "shape": "[2]", "NormRelativeErr": "1.0%"},
+                       "a.output.1": {"dtype": "torch.int64", "shape": "[3]", "NormRelativeErr": "2.0%"}}"#;
+        assert_eq!(glance(text), Glance { dtype: "torch.float32".into(), shape: "[2]".into(), error: Some(0.02) });
+        assert_eq!(glance("no json"), Glance::default());
     }
 
     #[test]

@@ -197,6 +197,16 @@ pub(crate) fn count_children(file: &VisFile, place: &Place, micro: Option<u32>) 
         .map_err(|error| file.fail(&error))
 }
 
+/// The output rows of one node as text; empty if it has none.
+pub(crate) fn outputs(file: &VisFile, rowid: i64) -> Result<String, ViewError> {
+    let mut statement = file.conn.prepare_cached("SELECT output_data FROM tb_nodes WHERE rowid = ?1").map_err(|error| file.fail(&error))?;
+    statement
+        .query_row([rowid], |row| Ok(text(row, 0).into_owned()))
+        .optional()
+        .map(Option::unwrap_or_default)
+        .map_err(|error| file.fail(&error))
+}
+
 /// Where a row stands.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {

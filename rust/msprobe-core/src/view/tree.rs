@@ -4,7 +4,7 @@ use super::args::bad;
 use super::error::ViewError;
 use super::file::VisFile;
 use super::outline::{verdict_of, Outline, NONE, SOURCES};
-use super::{rows, Question, MAX_ROWS};
+use super::{drift, rows, Question, MAX_ROWS};
 use serde::Serialize;
 
 /// Nodes as columns. Absent numbers are 0; row numbers of `SQLite` begin at 1.
@@ -267,7 +267,7 @@ pub(crate) fn way(question: &Question<'_>) -> Result<Vec<u8>, ViewError> {
 ///
 /// Rows come in the target's order; a golden child without counterpart stands after the golden sibling before it.
 pub(crate) fn pairs(question: &Question<'_>) -> Result<Vec<u8>, ViewError> {
-    #[derive(Serialize)]
+    #[derive(Default, Serialize)]
     struct Answer {
         from: usize,
         total: usize,
@@ -278,6 +278,11 @@ pub(crate) fn pairs(question: &Question<'_>) -> Result<Vec<u8>, ViewError> {
         golden: NodeTable,
         /// Whether the counterpart stands under another parent than this pair's.
         moved: Vec<u8>,
+        /// Of the first output tensor of the target (of the golden node where there is no target).
+        dtype: Vec<String>,
+        shape: Vec<String>,
+        /// Largest relative error of the outputs, as in the drift series.
+        error: Vec<Option<f32>>,
     }
     let file = question.file()?;
     let from = question.args.count("from", 0, usize::MAX)?;
@@ -304,13 +309,17 @@ pub(crate) fn pairs(question: &Question<'_>) -> Result<Vec<u8>, ViewError> {
     if question.args.text("sort") == Some("worst") {
         aligned.sort_by_key(|(target, golden)| std::cmp::Reverse(badness(&outline, *target, *golden)));
     }
-    let mut answer =
-        Answer { from, total: aligned.len(), hidden, target: NodeTable::default(), golden: NodeTable::default(), moved: Vec::new() };
+    let mut answer = Answer { from, total: aligned.len(), hidden, ..Answer::default() };
     for (target, golden) in aligned.into_iter().skip(from).take(limit) {
         push_or_gap(&mut answer.target, &outline, 0, target);
         push_or_gap(&mut answer.golden, &outline, 1, golden);
         let moved = target != NONE && golden != NONE && parents[1] != Some(outline.sides[1].parent[golden as usize]);
         answer.moved.push(u8::from(moved));
+        let (side, node) = if target == NONE { (1, golden) } else { (0, target) };
+        let glance = drift::glance(&rows::outputs(&file, outline.sides[side].rowid[node as usize])?);
+        answer.dtype.push(glance.dtype);
+        answer.shape.push(glance.shape);
+        answer.error.push(glance.error);
         if answer.target.bytes() + answer.golden.bytes() > super::MAX_BYTES / 2 {
             break;
         }

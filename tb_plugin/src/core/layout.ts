@@ -1,0 +1,230 @@
+/**
+ * Where every box of a tree stands. Pure: a tree and its open set in, arrays out.
+ *
+ * Leaves flow in lines like words; a box with children takes a line of its own and fills its parent's width. Boxes are in
+ * drawing order (parents first), with `skip` pointing behind a box's subtree, so that drawing and hit tests only touch what is on
+ * screen. Nothing here recurses: a chain of 20,000 modules is a legal tree.
+ */
+
+import type { Tree, TreeNode } from './tree';
+
+export const TITLE = 22;
+export const LEAF = 20;
+export const GAP = 5;
+export const PAD = 7;
+/** Width at which leaves break into the next line. */
+export const LINE = 440;
+/** Deeper boxes are indented by a single unit, so that the drawing stays bounded. */
+const DEEP = 60;
+const CHARACTER = 6.7;
+const WIDE_CHARACTER = 11.5;
+
+export interface Layout {
+  count: number;
+  /** The node of a box; for a gap the parent whose children miss. */
+  node: TreeNode[];
+  /** First missing child of a gap, -1 for a node's own box. */
+  gapFrom: Int32Array;
+  gapSize: Int32Array;
+  open: Uint8Array;
+  x: Float64Array;
+  y: Float64Array;
+  w: Float64Array;
+  h: Float64Array;
+  /** Index behind the subtree of a box. */
+  skip: Int32Array;
+  width: number;
+  height: number;
+  indexOf: Map<number, number>;
+}
+
+export function textWidth(text: string): number {
+  let width = 0;
+  for (let at = 0; at < text.length; at += 1) width += text.charCodeAt(at) > 0x2e80 ? WIDE_CHARACTER : CHARACTER;
+  return width;
+}
+
+function badgeWidth(node: TreeNode): number {
+  const counts = node.below.filter((count) => count > 0);
+  return counts.reduce((sum, count) => sum + 20 + String(count).length * 7, 0);
+}
+
+export function layout(tree: Tree): Layout {
+  const nodes: TreeNode[] = [];
+  const gapFrom: number[] = [];
+  const gapSize: number[] = [];
+  const open: number[] = [];
+  const skip: number[] = [];
+  const indexOf = new Map<number, number>();
+  enumerate(tree, nodes, gapFrom, gapSize, open, skip, indexOf);
+  const count = nodes.length;
+  const result: Layout = {
+    count,
+    node: nodes,
+    gapFrom: Int32Array.from(gapFrom),
+    gapSize: Int32Array.from(gapSize),
+    open: Uint8Array.from(open),
+    x: new Float64Array(count),
+    y: new Float64Array(count),
+    w: new Float64Array(count),
+    h: new Float64Array(count),
+    skip: Int32Array.from(skip),
+    width: 0,
+    height: 0,
+    indexOf,
+  };
+  for (let at = count - 1; at >= 0; at -= 1) measure(result, at);
+  for (let at = 0; at < count; at += 1) if (open[at]) place(result, at);
+  result.width = result.w[0] ?? 0;
+  result.height = result.h[0] ?? 0;
+  return result;
+}
+
+function enumerate(
+  tree: Tree,
+  nodes: TreeNode[],
+  gapFrom: number[],
+  gapSize: number[],
+  open: number[],
+  skip: number[],
+  indexOf: Map<number, number>,
+): void {
+  if (!tree.root) return;
+  // Entries: a node to visit, a gap [parent, from, size], or the index of a box whose subtree is complete.
+  const pending: (TreeNode | [TreeNode, number, number] | number)[] = [tree.root];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    if (typeof next === 'number') {
+      skip[next] = nodes.length;
+      continue;
+    }
+    const at = nodes.length;
+    skip.push(at + 1);
+    if (Array.isArray(next)) {
+      nodes.push(next[0]);
+      gapFrom.push(next[1]);
+      gapSize.push(next[2]);
+      open.push(0);
+      continue;
+    }
+    nodes.push(next);
+    gapFrom.push(-1);
+    gapSize.push(0);
+    indexOf.set(next.id, at);
+    const opened = next.kids > 0 && tree.isOpen(next);
+    open.push(opened ? 1 : 0);
+    if (!opened) continue;
+    pending.push(at);
+    let end = next.total;
+    for (let child = next.children.length - 1; child >= 0; child -= 1) {
+      const one = next.children[child] as TreeNode;
+      if (one.place + 1 < end) pending.push([next, one.place + 1, end - one.place - 1]);
+      pending.push(one);
+      end = one.place;
+    }
+    if (end > 0) pending.push([next, 0, end]);
+  }
+}
+
+/** Whether a box stands on a line of its own. */
+function isBlock(l: Layout, at: number): boolean {
+  return (l.gapFrom[at] as number) >= 0 || (l.node[at] as TreeNode).kids > 0;
+}
+
+function inset(l: Layout, at: number): number {
+  return (l.node[at] as TreeNode).depth > DEEP ? 1 : PAD;
+}
+
+function measure(l: Layout, at: number): void {
+  const node = l.node[at] as TreeNode;
+  if ((l.gapFrom[at] as number) >= 0) {
+    l.w[at] = 160;
+    l.h[at] = LEAF;
+    return;
+  }
+  if (node.kids === 0) {
+    l.w[at] = Math.max(52, Math.min(textWidth(node.label), 260) + 22);
+    l.h[at] = LEAF;
+    return;
+  }
+  const title = Math.min(textWidth(node.label), 420) + 40 + badgeWidth(node);
+  if (!l.open[at]) {
+    l.w[at] = title;
+    l.h[at] = TITLE;
+    return;
+  }
+  let widest = title;
+  let height = TITLE + PAD;
+  let lineWidth = 0;
+  for (let child = at + 1; child < (l.skip[at] as number); child = l.skip[child] as number) {
+    const width = l.w[child] as number;
+    if (isBlock(l, child)) {
+      if (lineWidth > 0) height += LEAF + GAP;
+      lineWidth = 0;
+      height += (l.h[child] as number) + GAP;
+      widest = Math.max(widest, width + 2 * inset(l, at));
+      continue;
+    }
+    if (lineWidth > 0 && lineWidth + GAP + width > LINE) {
+      height += LEAF + GAP;
+      lineWidth = 0;
+    }
+    lineWidth += (lineWidth > 0 ? GAP : 0) + width;
+    widest = Math.max(widest, lineWidth + 2 * inset(l, at));
+  }
+  if (lineWidth > 0) height += LEAF + GAP;
+  l.w[at] = widest;
+  l.h[at] = height - GAP + PAD;
+}
+
+function place(l: Layout, at: number): void {
+  const pad = inset(l, at);
+  const left = (l.x[at] as number) + pad;
+  const inner = (l.w[at] as number) - 2 * pad;
+  let x = left;
+  let y = (l.y[at] as number) + TITLE + PAD;
+  for (let child = at + 1; child < (l.skip[at] as number); child = l.skip[child] as number) {
+    const width = l.w[child] as number;
+    if (isBlock(l, child)) {
+      if (x > left) y += LEAF + GAP;
+      l.x[child] = left;
+      l.y[child] = y;
+      if ((l.gapFrom[child] as number) < 0) l.w[child] = inner;
+      y += (l.h[child] as number) + GAP;
+      x = left;
+      continue;
+    }
+    if (x > left && x - left + width > LINE) {
+      y += LEAF + GAP;
+      x = left;
+    }
+    l.x[child] = x;
+    l.y[child] = y;
+    x += width + GAP;
+  }
+}
+
+/** Calls `each` for every box that touches the window, parents before children. */
+export function visit(l: Layout, left: number, top: number, right: number, bottom: number, each: (at: number) => void): void {
+  let at = 0;
+  while (at < l.count) {
+    const y = l.y[at] as number;
+    // In drawing order tops never rise, so everything after this is below the window.
+    if (y > bottom) return;
+    const x = l.x[at] as number;
+    if (y + (l.h[at] as number) < top || x > right || x + (l.w[at] as number) < left) {
+      at = l.skip[at] as number;
+      continue;
+    }
+    each(at);
+    at += 1;
+  }
+}
+
+/** The innermost box at a point, or -1. */
+export function hitTest(l: Layout, x: number, y: number): number {
+  let hit = -1;
+  visit(l, x, y, x, y, (at) => {
+    hit = at;
+  });
+  return hit;
+}

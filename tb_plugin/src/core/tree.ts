@@ -1,0 +1,117 @@
+/** One side's tree as far as it has been loaded. Children may be loaded in pieces; what misses is a gap. */
+
+import { label } from './names';
+import type { ChildTable, NodeTable, SideName } from './types';
+
+export interface TreeNode {
+  readonly id: number;
+  readonly name: string;
+  readonly label: string;
+  readonly kind: number;
+  readonly kids: number;
+  status: number;
+  overflow: number;
+  readonly micro: number;
+  pair: number;
+  edited: boolean;
+  worst: number;
+  flood: number;
+  /** Warnings, errors, unmatched below. */
+  below: readonly [number, number, number];
+  readonly parent: TreeNode | null;
+  /** Place among the siblings. */
+  readonly place: number;
+  readonly depth: number;
+  /** Loaded children by place, ascending. */
+  children: TreeNode[];
+  /** Number of children within the chosen micro step; known after the first load. */
+  total: number;
+}
+
+export class Tree {
+  root: TreeNode | null = null;
+  readonly byId = new Map<number, TreeNode>();
+  /** Ids of opened nodes; kept when an ancestor is closed, so that re-opening shows the same. */
+  readonly open = new Set<number>();
+  /** Grows with every change that moves boxes or changes what they show. */
+  revision = 0;
+
+  constructor(readonly side: SideName) {}
+
+  reset(table: NodeTable | null): void {
+    this.byId.clear();
+    this.open.clear();
+    this.root = table && table.id.length > 0 ? this.add(table, 0, null, 0) : null;
+    this.revision += 1;
+  }
+
+  /** Takes in a page of children; loaded nodes keep their identity and get fresh facts. */
+  take(page: ChildTable): void {
+    const parent = this.byId.get(page.parent);
+    if (!parent) return;
+    parent.total = page.total;
+    const fresh: TreeNode[] = [];
+    for (let at = 0; at < page.nodes.id.length; at += 1) fresh.push(this.add(page.nodes, at, parent, page.from + at));
+    const first = page.from;
+    const end = page.from + fresh.length;
+    const before = parent.children.filter((child) => child.place < first);
+    const after = parent.children.filter((child) => child.place >= end);
+    parent.children = before.concat(fresh, after);
+    this.revision += 1;
+  }
+
+  /** Where the next page of children should begin, or null when all are there. */
+  firstGap(node: TreeNode): number | null {
+    let next = 0;
+    for (const child of node.children) {
+      if (child.place > next) return next;
+      next = child.place + 1;
+    }
+    return next < node.total ? next : null;
+  }
+
+  isOpen(node: TreeNode): boolean {
+    return this.open.has(node.id);
+  }
+
+  setOpen(node: TreeNode, open: boolean): void {
+    if (node.kids === 0 || (node === this.root && !open)) return;
+    if (open) this.open.add(node.id);
+    else this.open.delete(node.id);
+    this.revision += 1;
+  }
+
+  private add(table: NodeTable, at: number, parent: TreeNode | null, place: number): TreeNode {
+    const id = table.id[at] ?? 0;
+    const known = this.byId.get(id);
+    const facts = {
+      status: table.status[at] ?? 0,
+      overflow: table.overflow[at] ?? 0,
+      pair: table.pair[at] ?? 0,
+      edited: table.edited[at] === 1,
+      worst: table.worst[at] ?? 0,
+      flood: table.flood[at] ?? 0,
+      below: [table.below[at * 3] ?? 0, table.below[at * 3 + 1] ?? 0, table.below[at * 3 + 2] ?? 0] as const,
+    };
+    if (known && known.parent === parent && known.place === place) return Object.assign(known, facts);
+    const name = table.name[at] ?? '';
+    const kind = table.kind[at] ?? 0;
+    const depth = parent ? parent.depth + 1 : 0;
+    const node: TreeNode = {
+      id,
+      name,
+      label: label(name, kind, depth < 2),
+      kind,
+      kids: table.kids[at] ?? 0,
+      micro: table.micro[at] ?? 0,
+      parent,
+      place,
+      depth,
+      children: [],
+      total: table.kids[at] ?? 0,
+      ...facts,
+    };
+    this.byId.set(id, node);
+    return node;
+  }
+}

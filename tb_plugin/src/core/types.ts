@@ -1,0 +1,231 @@
+/** Shapes of the server's answers. Columns are arrays of equal length; `below` has three entries a node. */
+
+export type SideName = 'target' | 'golden';
+export type ViewName = 'graph' | 'diff' | 'overview' | 'convert';
+export type Colouring = 'verdict' | 'overflow';
+
+/** 0 not compared, 1 pass, 2 warning, 3 error, 4 unmatched. */
+export type Status = number;
+
+export interface NodeTable {
+  id: number[];
+  name: string[];
+  kind: number[];
+  kids: number[];
+  status: Status[];
+  overflow: number[];
+  micro: number[];
+  pair: number[];
+  edited: number[];
+  worst: Status[];
+  flood: number[];
+  below: number[];
+}
+
+export interface ListedFile {
+  path: string;
+  size: number;
+  modified: number;
+  state: string;
+}
+
+export interface Listing {
+  files: ListedFile[];
+  truncated: boolean;
+  unreadable: string[];
+}
+
+export interface FileInfo {
+  path: string;
+  version: string;
+  size: number;
+  compare: boolean;
+  task: string;
+  micro_steps: number;
+  overflow_check: boolean;
+  graphs: [number, number][];
+  tool_tip: Record<string, string> | null;
+  indexed: boolean;
+  own_tables: string[];
+  writable: boolean;
+}
+
+export interface Roots {
+  target: NodeTable | null;
+  golden: NodeTable | null;
+  rolled: boolean;
+  orphans: number;
+}
+
+export interface ChildTable {
+  parent: number;
+  from: number;
+  total: number;
+  rolled: boolean;
+  nodes: NodeTable;
+}
+
+export interface Spot {
+  id: number;
+  name: string;
+  order: number;
+  status: Status;
+  overflow: number;
+  parent: string;
+}
+
+export interface Difference extends Omit<Spot, 'overflow'> {
+  what: 'parameter' | 'computation';
+  inputs: number | null;
+  parameters: number | null;
+  outputs: number | null;
+}
+
+export interface Counts {
+  nodes: number;
+  status: number[];
+  overflow: number[];
+  orphans: number;
+}
+
+export interface Summary {
+  step: number;
+  rank: number;
+  target: Counts;
+  golden: Counts;
+  broken_links: number;
+  first_verdict: Spot | null;
+  first_overflow: Spot | null;
+  difference_known: boolean;
+  first_difference: Difference | null;
+}
+
+export interface Way {
+  ids: number[];
+  names: string[];
+  places: number[];
+}
+
+export interface WayAnswer {
+  step: number;
+  rank: number;
+  side: SideName;
+  own: Way;
+  other: Way;
+  exact: boolean;
+}
+
+export interface Hits {
+  total: number;
+  from: number;
+  id: number[];
+  name: string[];
+  kind: number[];
+  status: Status[];
+  overflow: number[];
+  micro: number[];
+  order: number[];
+  pair: number[];
+}
+
+export interface Neighbour {
+  total: number;
+  place: number | null;
+  hit: Hits | null;
+}
+
+export type Row = Record<string, unknown>;
+
+export interface RowPair {
+  name: string;
+  output: boolean;
+  target: Row | null;
+  golden: Row | null;
+  golden_name?: string;
+}
+
+export interface NodeInfo {
+  id: number;
+  name: string;
+  side: SideName;
+  step: number;
+  rank: number;
+  parent: string;
+  order: number;
+  kind: number;
+  micro: number;
+  status: Status;
+  precision: number | null;
+  overflow: number;
+  edited: boolean;
+  dump_dir: string;
+  stack: string[];
+  stack_known: boolean;
+  merge: string[];
+  communication: unknown;
+  problems: string[];
+}
+
+export interface NodeAnswer {
+  node: NodeInfo;
+  other: NodeInfo | null;
+  missing: string | null;
+  columns: string[];
+  rows: RowPair[];
+  from: number;
+  total: number;
+}
+
+export interface PairsAnswer {
+  from: number;
+  total: number;
+  hidden: number;
+  target: NodeTable;
+  golden: NodeTable;
+  moved: number[];
+  dtype: string[];
+  shape: string[];
+  error: (number | null)[];
+}
+
+export interface DriftAnswer {
+  total: number;
+  from: number;
+  to: number;
+  order: number[];
+  id: number[];
+  name: string[];
+  output: number[];
+  input: (number | null)[];
+  status: Status[];
+}
+
+export interface HeatAnswer {
+  axis: string;
+  layers: string[];
+  from: number;
+  total: number;
+  columns: number[];
+  worst: number[];
+  overflow: number[];
+  bad: number[];
+  first: number[];
+}
+
+export interface GraphsAnswer {
+  step: number[];
+  rank: number[];
+  target: number[];
+  golden: number[];
+  status: number[][];
+  golden_only: number[];
+  overflow: number[][];
+  first: number[];
+  total: number;
+}
+
+export interface Session {
+  token: string;
+  view_only: boolean;
+  logdir: string;
+}

@@ -1,0 +1,5 @@
+/** What TensorBoard imports and calls inside the plugin's iframe. */
+export async function render(): Promise<void> {
+  const { start } = await import('./app');
+  start(document.body);
+}
