@@ -27,7 +27,7 @@ check: lint licences test-rust ## Format, lints, types, licences, unit tests
 test: check fuzz-smoke test-python test-plugin ## Every check and every functional test
 
 test-rust:
-	$(call need,cargo,install Rust 1.85 or newer)
+	$(call need,cargo,install Rust 1.89 or newer)
 	cargo test --workspace --locked
 
 test-python: $(VENV)/installed $(VENV)/check-tools $(VENV)/test-tools
@@ -37,7 +37,7 @@ test-python: $(VENV)/installed $(VENV)/check-tools $(VENV)/test-tools
 test-plugin: ## Tests of the TensorBoard plugin's front end
 
 lint: $(VENV)/check-tools
-	$(call need,cargo,install Rust 1.85 or newer)
+	$(call need,cargo,install Rust 1.89 or newer)
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	$(BIN)/ruff check
@@ -62,7 +62,7 @@ bench: $(VENV)/installed ## The only place of timings; writes benches/BENCHMARKS
 	$(BIN)/python -m benches
 
 wheel: $(VENV)/build-tools ## Wheel and sdist for release, in dist/
-	$(call need,cargo,install Rust 1.85 or newer)
+	$(call need,cargo,install Rust 1.89 or newer)
 	$(BIN)/pip install --quiet 'maturin[zig]'
 	rm -rf dist
 	$(BIN)/maturin build --release --zig --compatibility manylinux2014 --out dist
@@ -80,7 +80,7 @@ $(VENV)/%-tools: requirements/%.txt | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/installed: $(SOURCES) | $(VENV)/build-tools
-	$(call need,cargo,install Rust 1.85 or newer)
+	$(call need,cargo,install Rust 1.89 or newer)
 	rm -rf $(WHEELS)
 	$(BIN)/maturin build --quiet --release --out $(WHEELS)
 	$(BIN)/pip install --quiet $(WHEELS)/*.whl

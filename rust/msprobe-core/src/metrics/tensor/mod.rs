@@ -146,7 +146,7 @@ pub fn compare_with(kernels: Kernels, target: &Tensor, golden: &Tensor) -> Resul
     let pair = Pair { sides: [target, golden], walk: Walk::together(target, golden)?, smallest: coarser.map_or(1.0, |(_, least)| least) };
     let single = [target, golden].into_iter().all(is_single);
     let found = kernel::pass(kernels, single, &pair)?;
-    let extra = Some(extra(&found, &pair, coarser.map(|(bits, _)| bits)));
+    let extra = Some(extra(single, &found, &pair, coarser.map(|(bits, _)| bits))?);
     if shapes[0].is_empty() {
         return Ok(TensorComparison { extra, ..one_element(target, golden, single)? });
     }
@@ -235,27 +235,29 @@ fn one_element(target: &Tensor, golden: &Tensor, single: bool) -> Result<TensorC
     Ok(TensorComparison { cells: [no, no, absolute, relative, no, no], message, reason, extra: None })
 }
 
-fn extra(found: &Found, pair: &Pair, bits: Option<i32>) -> Extra {
+fn extra(single: bool, found: &Found, pair: &Pair, bits: Option<i32>) -> Result<Extra, Reason> {
     let [target, golden] = pair.sides;
-    let largest_at = (found.max_abs > 0.0).then(|| {
-        let mut rest = pair.walk.logical_index(found.max_at);
+    let largest_at = if found.max_abs > 0.0 {
+        let mut rest = pair.walk.logical_index(kernel::locate(single, pair, found)?);
         let shape = target.values().shape;
         let mut index = vec![0; shape.len()];
         for (place, size) in index.iter_mut().zip(&shape).rev() {
             *place = rest % size;
             rest /= size;
         }
-        index
-    });
+        Some(index)
+    } else {
+        None
+    };
     let whole = target.dtype.is_integer() && golden.dtype.is_integer();
     let repeat = pair.walk.repeat;
-    Extra {
+    Ok(Extra {
         largest_at,
         equal: found.equal as f64 / pair.walk.elements as f64,
         nan: found.nan.map(|n| n * repeat),
         infinite: found.infinite.map(|n| n * repeat),
         ulp: if whole { found.max_abs } else { found.max_binade * 0.5 * 2f64.powi(bits.unwrap_or(0)) },
-    }
+    })
 }
 
 /// `value` printed with `digits` decimals, correctly rounded, and read back.

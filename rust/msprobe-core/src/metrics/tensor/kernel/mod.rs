@@ -8,8 +8,13 @@
 #![allow(clippy::inline_always, reason = "every step must be compiled with the instruction set of the kernel it is a part of")]
 #![allow(clippy::many_single_char_names, reason = "n, b, x, y, d are the letters of the formulas")]
 
+mod lanes;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
 use super::decode::{decode, Number};
 use crate::tensor::{swap, Dtype, Reason, Scratch, Tensor, Walk};
+use lanes::{Lanes, Plain, WideLanes};
 
 /// Elements of a block, the unit of parallel work.
 pub const BLOCK: u64 = 1 << 16;
@@ -24,7 +29,7 @@ pub struct Found {
     pub sums: [f64; 4],
     /// Largest |n-b|.
     pub max_abs: f64,
-    /// Position of the first one of the largest.
+    /// Where the first piece that has it begins.
     pub max_at: u64,
     /// Largest relative error.
     pub max_rel: f64,
@@ -76,10 +81,6 @@ pub trait Real: Number + PartialOrd {
     fn wide(self) -> f64;
     /// |(n - b) / b| with each operation rounded; a zero `b` becomes epsilon on both sides.
     fn relative(n: Self, b: Self) -> Self;
-    /// Equal bits.
-    fn same(self, other: Self) -> bool;
-    /// Neither NaN nor infinite.
-    fn finite(self) -> bool;
 }
 
 macro_rules! real {
@@ -95,14 +96,6 @@ macro_rules! real {
             fn relative(n: $type, b: $type) -> $type {
                 let (n, b) = if b == 0.0 { (n + $type::EPSILON, $type::EPSILON) } else { (n, b) };
                 ((n - b) / b).abs()
-            }
-            #[inline(always)]
-            fn same(self, other: $type) -> bool {
-                self.to_bits() == other.to_bits()
-            }
-            #[inline(always)]
-            fn finite(self) -> bool {
-                self.abs() < $type::INFINITY
             }
         }
     };
@@ -122,10 +115,11 @@ pub struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    /// Whether equal raw bytes mean equal elements.
-    fn raw_equality(&self) -> bool {
+    /// Whether elements that differ in bits always differ once decoded: then equality is counted on the way.
+    fn decoded_equality(&self) -> bool {
         let [a, b] = self.sides;
-        a.dtype == b.dtype && a.swapped == b.swapped && a.conjugated == b.conjugated && a.negated == b.negated
+        let injective = matches!(a.dtype, Dtype::F16 | Dtype::BF16 | Dtype::F32 | Dtype::F64);
+        injective || a.dtype != b.dtype || a.swapped != b.swapped || a.conjugated != b.conjugated || a.negated != b.negated
     }
 }
 
@@ -137,18 +131,27 @@ struct Buffers<R> {
     b: [R; PIECE],
 }
 
+impl<R: Real> Buffers<R> {
+    fn new() -> Buffers<R> {
+        Buffers { scratch: Default::default(), swapped: Vec::new(), n: [R::default(); PIECE], b: [R::default(); PIECE] }
+    }
+}
+
 /// Looks at the block that begins at `start`.
+///
+/// # Safety
+/// The processor must have the instructions of `L`.
 #[inline(always)]
-fn block<R: Real>(pair: &Pair, start: u64) -> Result<Found, Reason> {
+unsafe fn block<R: Real, L: Lanes<Element = R, Wide: WideLanes>>(pair: &Pair, start: u64) -> Result<Found, Reason> {
     let end = (start + BLOCK).min(pair.walk.elements);
-    let mut buffers: Buffers<R> =
-        Buffers { scratch: Default::default(), swapped: Vec::new(), n: [R::default(); PIECE], b: [R::default(); PIECE] };
+    let mut buffers = Buffers::<R>::new();
     let mut found = [Found::default(); PIECES];
     let mut at = start;
     let mut used = 0;
     while at < end {
         let length = (end - at).min(PIECE as u64) as usize;
-        found[used] = piece(pair, at, length, &mut buffers)?;
+        // SAFETY: the caller's promise is passed on.
+        found[used] = unsafe { piece::<R, L>(pair, at, length, &mut buffers) }?;
         used += 1;
         at += length as u64;
     }
@@ -165,39 +168,49 @@ fn block<R: Real>(pair: &Pair, start: u64) -> Result<Found, Reason> {
     Ok(found[0])
 }
 
+/// Looks at `length` elements from position `at`.
+///
+/// # Safety
+/// The processor must have the instructions of `L`.
 #[inline(always)]
-fn piece<R: Real>(pair: &Pair, at: u64, length: usize, buffers: &mut Buffers<R>) -> Result<Found, Reason> {
+unsafe fn piece<R: Real, L: Lanes<Element = R, Wide: WideLanes>>(
+    pair: &Pair,
+    at: u64,
+    length: usize,
+    buffers: &mut Buffers<R>,
+) -> Result<Found, Reason> {
+    let raw_equal = fetch(pair, at, length, buffers)?;
+    let mut found = Found { max_at: at, ..Found::default() };
+    // Padding with pairs of zeros adds nothing to sums and maxima, and is taken off the counts again.
+    let padded = length.next_multiple_of(LANES);
+    let padding = (padded - length) as u64;
+    buffers.n[length..padded].fill(R::default());
+    buffers.b[length..padded].fill(R::default());
+    let (n, b) = (&mut buffers.n[..padded], &mut buffers.b[..padded]);
+    // SAFETY: the caller's promise is passed on.
+    unsafe {
+        found.equal = raw_equal.unwrap_or_else(|| equal::<R, L>(n, b) - padding);
+        if !finite::<R, L>(n) || !finite::<R, L>(b) {
+            clean(n, b, &mut found);
+        }
+        measure::<R, L>(n, b, pair.smallest, &mut found);
+    }
+    for below in &mut found.below {
+        *below -= padding;
+    }
+    Ok(found)
+}
+
+/// Decodes `length` elements of both sides from position `at`. Returns how many are equal where that shows in the raw bytes only.
+#[inline(always)]
+fn fetch<R: Real>(pair: &Pair, at: u64, length: usize, buffers: &mut Buffers<R>) -> Result<Option<u64>, Reason> {
     let Buffers { scratch: [scratch_n, scratch_b], swapped, n, b } = buffers;
     let [target, golden] = pair.sides;
     let raw_n = pair.walk.raw(0, target, at, length, scratch_n)?;
     let raw_b = pair.walk.raw(1, golden, at, length, scratch_b)?;
-    let mut found = Found { max_at: at, ..Found::default() };
     load(target, raw_n, swapped, &mut n[..length]);
     load(golden, raw_b, swapped, &mut b[..length]);
-    found.equal = if pair.raw_equality() {
-        equal_raw(raw_n.len() / length, raw_n, raw_b)
-    } else {
-        n[..length].iter().zip(&b[..length]).map(|(n, b)| u64::from(n.same(*b))).sum()
-    };
-    // Padding with pairs of zeros adds nothing to sums and maxima, and is taken off the counts again.
-    let padded = length.next_multiple_of(LANES);
-    n[length..padded].fill(R::default());
-    b[length..padded].fill(R::default());
-    let (n, b) = (&mut n[..padded], &mut b[..padded]);
-    if !all_finite(n) || !all_finite(b) {
-        clean(n, b, &mut found);
-    }
-    sums(n, b, &mut found);
-    extremes(n, b, pair.smallest, &mut found);
-    ratios(n, b, &mut found);
-    for below in &mut found.below {
-        *below -= (padded - length) as u64;
-    }
-    if found.max_abs > 0.0 {
-        let first = n.iter().zip(b.iter()).position(|(n, b)| (n.wide() - b.wide()).abs() == found.max_abs);
-        found.max_at = at + first.unwrap_or(0) as u64;
-    }
-    Ok(found)
+    Ok((!pair.decoded_equality()).then(|| equal_raw(raw_n.len() / length, raw_n, raw_b)))
 }
 
 #[inline(always)]
@@ -232,9 +245,22 @@ fn equal_raw(width: usize, a: &[u8], b: &[u8]) -> u64 {
     }
 }
 
+/// The groups of sixteen of both sides.
 #[inline(always)]
-fn all_finite<R: Real>(values: &[R]) -> bool {
-    values.iter().fold(true, |all, value| all & value.finite())
+fn groups<'a, R>(n: &'a [R], b: &'a [R]) -> impl Iterator<Item = (&'a [R; LANES], &'a [R; LANES])> {
+    n.as_chunks::<LANES>().0.iter().zip(b.as_chunks::<LANES>().0)
+}
+
+#[inline(always)]
+unsafe fn finite<R: Real, L: Lanes<Element = R>>(values: &[R]) -> bool {
+    // SAFETY: the caller's promise is passed on.
+    values.as_chunks::<LANES>().0.iter().fold(true, |all, group| all & unsafe { L::load(group).finite() })
+}
+
+#[inline(always)]
+unsafe fn equal<R: Real, L: Lanes<Element = R>>(n: &[R], b: &[R]) -> u64 {
+    // SAFETY: the caller's promise is passed on.
+    groups(n, b).map(|(n, b)| unsafe { u64::from(L::load(n).count_same(L::load(b))) }).sum()
 }
 
 /// Counts NaN and infinities, notes where only one side has one, and zeroes them on both sides.
@@ -247,7 +273,7 @@ fn clean<R: Real>(n: &mut [R], b: &mut [R], found: &mut Found) {
             found.infinite[side] += u64::from(infinite);
         }
         found.unlike |= kinds[0] != kinds[1];
-        if !(n.finite() && b.finite()) {
+        if !(n.wide().is_finite() && b.wide().is_finite()) {
             (*n, *b) = (R::default(), R::default());
         }
     }
@@ -267,22 +293,6 @@ fn total(mut lanes: [f64; LANES]) -> f64 {
 }
 
 #[inline(always)]
-fn sums<R: Real>(n: &[R], b: &[R], found: &mut Found) {
-    let mut lanes = [[0.0; LANES]; 4];
-    for (n, b) in n.chunks_exact(LANES).zip(b.chunks_exact(LANES)) {
-        for k in 0..LANES {
-            let (x, y) = (n[k].wide(), b[k].wide());
-            let d = x - y;
-            lanes[0][k] += x * x;
-            lanes[1][k] += y * y;
-            lanes[2][k] += x * y;
-            lanes[3][k] += d * d;
-        }
-    }
-    found.sums = lanes.map(total);
-}
-
-#[inline(always)]
 fn larger(a: f64, b: f64) -> f64 {
     if a > b {
         a
@@ -291,38 +301,58 @@ fn larger(a: f64, b: f64) -> f64 {
     }
 }
 
+/// Sums, maxima and counts of finite numbers.
 #[inline(always)]
-fn extremes<R: Real>(n: &[R], b: &[R], smallest: f64, found: &mut Found) {
-    let mut absolute = [0.0; LANES];
-    let mut binade = [0.0; LANES];
-    for (n, b) in n.chunks_exact(LANES).zip(b.chunks_exact(LANES)) {
-        for k in 0..LANES {
-            let (x, y) = (n[k].wide(), b[k].wide());
-            let d = (x - y).abs();
-            absolute[k] = larger(d, absolute[k]);
-            let magnitude = larger(larger(x.abs(), y.abs()), smallest);
-            let scale = f64::from_bits((2047 << 52) - (magnitude.to_bits() & (2047 << 52)));
-            binade[k] = larger(d * scale, binade[k]);
+unsafe fn measure<R: Real, L: Lanes<Element = R, Wide: WideLanes>>(n: &[R], b: &[R], smallest: f64, found: &mut Found) {
+    // SAFETY: the caller's promise is passed on.
+    unsafe {
+        let zero = L::Wide::splat(0.0);
+        let smallest = L::Wide::splat(smallest);
+        let (mut nn, mut bb, mut nb, mut dd) = (zero, zero, zero, zero);
+        let (mut absolute, mut binade, mut relative) = (zero, zero, L::splat(R::default()));
+        let limits = R::LIMITS.map(|limit| L::splat(limit));
+        let mut below = [0u32; 2];
+        for (n, b) in groups(n, b) {
+            let (n, b) = (L::load(n), L::load(b));
+            let (x, y) = (n.widen(), b.widen());
+            let d = x.minus(y);
+            nn = nn.plus(x.times(x));
+            bb = bb.plus(y.times(y));
+            nb = nb.plus(x.times(y));
+            dd = dd.plus(d.times(d));
+            let d = d.magnitude();
+            absolute = d.larger(absolute);
+            let magnitude = x.magnitude().larger(y.magnitude()).larger(smallest);
+            binade = d.times(magnitude.binade_scale()).larger(binade);
+            let error = n.relative_to(b);
+            relative = error.larger(relative);
+            below[0] += error.count_below(limits[0]);
+            below[1] += error.count_below(limits[1]);
         }
+        found.sums = [total(nn.store()), total(bb.store()), total(nb.store()), total(dd.store())];
+        found.max_abs = absolute.store().into_iter().fold(0.0, larger);
+        found.max_binade = binade.store().into_iter().fold(0.0, larger);
+        found.max_rel = relative.store().into_iter().fold(0.0, |all, value| larger(value.wide(), all));
+        found.below = below.map(u64::from);
     }
-    found.max_abs = absolute.into_iter().fold(0.0, larger);
-    found.max_binade = binade.into_iter().fold(0.0, larger);
 }
 
-#[inline(always)]
-fn ratios<R: Real>(n: &[R], b: &[R], found: &mut Found) {
-    let mut largest = [R::default(); LANES];
-    let mut below = [[0u32; LANES]; 2];
-    for (n, b) in n.chunks_exact(LANES).zip(b.chunks_exact(LANES)) {
-        for k in 0..LANES {
-            let relative = R::relative(n[k], b[k]);
-            largest[k] = if relative > largest[k] { relative } else { largest[k] };
-            below[0][k] += u32::from(relative < R::LIMITS[0]);
-            below[1][k] += u32::from(relative < R::LIMITS[1]);
-        }
+/// Position of the first element of the largest difference.
+pub fn locate(single: bool, pair: &Pair, found: &Found) -> Result<u64, Reason> {
+    fn within<R: Real>(pair: &Pair, found: &Found) -> Result<u64, Reason> {
+        let length = (pair.walk.elements - found.max_at).min(PIECE as u64) as usize;
+        let mut buffers = Buffers::<R>::new();
+        fetch(pair, found.max_at, length, &mut buffers)?;
+        let (n, b) = (&mut buffers.n[..length], &mut buffers.b[..length]);
+        clean(n, b, &mut Found::default());
+        let first = n.iter().zip(b.iter()).position(|(n, b)| (n.wide() - b.wide()).abs() == found.max_abs);
+        Ok(found.max_at + first.unwrap_or(0) as u64)
     }
-    found.max_rel = largest.into_iter().fold(0.0, |all, value| larger(value.wide(), all));
-    found.below = below.map(|lanes| lanes.into_iter().map(u64::from).sum());
+    if single {
+        within::<f32>(pair, found)
+    } else {
+        within::<f64>(pair, found)
+    }
 }
 
 /// The kernels of one instruction set.
@@ -367,38 +397,12 @@ impl Kernels {
             {
                 sets.push(Kernels { name: "avx512", single: x86::avx512_single, double: x86::avx512_double });
             }
-            if is_x86_feature_detected!("avx2") {
+            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt") {
                 sets.push(Kernels { name: "avx2", single: x86::avx2_single, double: x86::avx2_double });
             }
         }
-        sets.push(Kernels { name: "baseline", single: block::<f32>, double: block::<f64> });
+        sets.push(Kernels { name: "baseline", single: block::<f32, Plain<f32>>, double: block::<f64, Plain<f64>> });
         sets
-    }
-}
-
-/// The same code compiled for wider registers. Fused multiply-add stays off on purpose.
-#[cfg(target_arch = "x86_64")]
-mod x86 {
-    use super::{block, Found, Pair, Reason};
-
-    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")]
-    pub fn avx512_single(pair: &Pair, start: u64) -> Result<Found, Reason> {
-        block::<f32>(pair, start)
-    }
-
-    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")]
-    pub fn avx512_double(pair: &Pair, start: u64) -> Result<Found, Reason> {
-        block::<f64>(pair, start)
-    }
-
-    #[target_feature(enable = "avx2")]
-    pub fn avx2_single(pair: &Pair, start: u64) -> Result<Found, Reason> {
-        block::<f32>(pair, start)
-    }
-
-    #[target_feature(enable = "avx2")]
-    pub fn avx2_double(pair: &Pair, start: u64) -> Result<Found, Reason> {
-        block::<f64>(pair, start)
     }
 }
 
