@@ -13,40 +13,42 @@ pub struct Registers<V, const N: usize>([V; N]);
 
 const EXPONENT: i64 = 2047 << 52;
 
-/// Applies an operation of one register to each.
+/// Applies an operation of one register to each of 1, 2 or 4. Written out, because loops over registers survive the optimiser.
 macro_rules! each {
-    ($a:expr, |$x:ident| $e:expr) => {{
-        let mut out = $a;
-        for k in 0..out.0.len() {
-            let $x = out.0[k];
-            out.0[k] = $e;
-        }
-        out
-    }};
-    ($a:expr, $b:expr, |$x:ident, $y:ident| $e:expr) => {{
-        let mut out = $a;
-        for k in 0..out.0.len() {
-            let ($x, $y) = (out.0[k], $b.0[k]);
-            out.0[k] = $e;
-        }
-        out
-    }};
+    (1, |$k:ident| $e:expr) => {
+        Registers([at!(0, $k, $e)])
+    };
+    (2, |$k:ident| $e:expr) => {
+        Registers([at!(0, $k, $e), at!(1, $k, $e)])
+    };
+    (4, |$k:ident| $e:expr) => {
+        Registers([at!(0, $k, $e), at!(1, $k, $e), at!(2, $k, $e), at!(3, $k, $e)])
+    };
 }
 
 /// Adds up what an operation of one register counts.
 macro_rules! total {
-    ($a:expr, $b:expr, |$x:ident, $y:ident| $e:expr) => {{
-        let mut count = 0u32;
-        for k in 0..$a.0.len() {
-            let ($x, $y) = ($a.0[k], $b.0[k]);
-            count += $e;
-        }
-        count
+    (1, |$k:ident| $e:expr) => {
+        at!(0, $k, $e)
+    };
+    (2, |$k:ident| $e:expr) => {
+        at!(0, $k, $e) + at!(1, $k, $e)
+    };
+    (4, |$k:ident| $e:expr) => {
+        at!(0, $k, $e) + at!(1, $k, $e) + at!(2, $k, $e) + at!(3, $k, $e)
+    };
+}
+
+/// An expression with the number of a register.
+macro_rules! at {
+    ($number:literal, $k:ident, $e:expr) => {{
+        const $k: usize = $number;
+        $e
     }};
 }
 
 macro_rules! lanes {
-    ($name:ident, $vector:ty, $count:literal, $type:ident, wide $wide:ty, widen |$w:ident| $widen:expr,
+    ($name:ident, $vector:ty, $count:tt, $type:ident, wide $wide:ty, widen |$w:ident| $widen:expr,
      $set:ident $load:ident $store:ident $add:ident $sub:ident $mul:ident $div:ident $max:ident,
      magnitude |$m:ident| $magnitude:expr, patch |$zero:ident, $into:ident, $value:ident| $patch:expr,
      below |$ba:ident, $bb:ident| $below:expr, same |$sa:ident, $sb:ident| $same:expr) => {
@@ -60,12 +62,8 @@ macro_rules! lanes {
             }
             #[inline(always)]
             unsafe fn load(values: &[$type; LANES]) -> Self {
-                let mut out = [$set(0.0); $count];
-                for (k, register) in out.iter_mut().enumerate() {
-                    // The array has sixteen numbers, `$count` registers hold exactly as many; unaligned loads.
-                    *register = $load(values.as_ptr().add(k * (LANES / $count)));
-                }
-                Registers(out)
+                // The array has sixteen numbers, `$count` registers hold exactly as many; unaligned loads.
+                each!($count, |K| $load(values.as_ptr().add(K * (LANES / $count))))
             }
             #[inline(always)]
             unsafe fn store(self) -> [$type; LANES] {
@@ -82,20 +80,21 @@ macro_rules! lanes {
             }
             #[inline(always)]
             unsafe fn plus(self, other: Self) -> Self {
-                each!(self, other, |a, b| $add(a, b))
+                each!($count, |K| $add(self.0[K], other.0[K]))
             }
             #[inline(always)]
             unsafe fn minus(self, other: Self) -> Self {
-                each!(self, other, |a, b| $sub(a, b))
+                each!($count, |K| $sub(self.0[K], other.0[K]))
             }
             #[inline(always)]
             unsafe fn times(self, other: Self) -> Self {
-                each!(self, other, |a, b| $mul(a, b))
+                each!($count, |K| $mul(self.0[K], other.0[K]))
             }
             #[inline(always)]
             unsafe fn relative_to(self, golden: Self) -> Self {
-                each!(self, golden, |n, b| {
-                    let epsilon = $set($type::EPSILON);
+                let epsilon = $set($type::EPSILON);
+                each!($count, |K| {
+                    let (n, b) = (self.0[K], golden.0[K]);
                     let patched_n = {
                         let ($zero, $into, $value) = (b, n, $add(n, epsilon));
                         $patch
@@ -110,19 +109,28 @@ macro_rules! lanes {
             }
             #[inline(always)]
             unsafe fn magnitude(self) -> Self {
-                each!(self, |$m| $magnitude)
+                each!($count, |K| {
+                    let $m = self.0[K];
+                    $magnitude
+                })
             }
             #[inline(always)]
             unsafe fn larger(self, other: Self) -> Self {
-                each!(self, other, |a, b| $max(a, b))
+                each!($count, |K| $max(self.0[K], other.0[K]))
             }
             #[inline(always)]
             unsafe fn count_below(self, limit: Self) -> u32 {
-                total!(self, limit, |$ba, $bb| $below)
+                total!($count, |K| {
+                    let ($ba, $bb) = (self.0[K], limit.0[K]);
+                    $below
+                })
             }
             #[inline(always)]
             unsafe fn count_same(self, other: Self) -> u32 {
-                total!(self, other, |$sa, $sb| $same)
+                total!($count, |K| {
+                    let ($sa, $sb) = (self.0[K], other.0[K]);
+                    $same
+                })
             }
             #[inline(always)]
             unsafe fn finite(self) -> bool {
@@ -168,7 +176,7 @@ impl WideLanes for Avx512Double {
     #[inline(always)]
     unsafe fn binade_scale(self) -> Self {
         let exponent = _mm512_set1_epi64(EXPONENT);
-        each!(self, |v| _mm512_castsi512_pd(_mm512_sub_epi64(exponent, _mm512_and_si512(exponent, _mm512_castpd_si512(v)))))
+        each!(2, |K| _mm512_castsi512_pd(_mm512_sub_epi64(exponent, _mm512_and_si512(exponent, _mm512_castpd_si512(self.0[K])))))
     }
 }
 
@@ -176,7 +184,7 @@ impl WideLanes for Avx2Double {
     #[inline(always)]
     unsafe fn binade_scale(self) -> Self {
         let exponent = _mm256_set1_epi64x(EXPONENT);
-        each!(self, |v| _mm256_castsi256_pd(_mm256_sub_epi64(exponent, _mm256_and_si256(exponent, _mm256_castpd_si256(v)))))
+        each!(4, |K| _mm256_castsi256_pd(_mm256_sub_epi64(exponent, _mm256_and_si256(exponent, _mm256_castpd_si256(self.0[K])))))
     }
 }
 
