@@ -245,22 +245,26 @@ fn equal_raw(width: usize, a: &[u8], b: &[u8]) -> u64 {
     }
 }
 
-/// The groups of sixteen of both sides.
-#[inline(always)]
-fn groups<'a, R>(n: &'a [R], b: &'a [R]) -> impl Iterator<Item = (&'a [R; LANES], &'a [R; LANES])> {
-    n.as_chunks::<LANES>().0.iter().zip(b.as_chunks::<LANES>().0)
-}
+// The loops below are `for` loops on purpose: the closures of iterator chains would be compiled without the instruction set.
 
 #[inline(always)]
 unsafe fn finite<R: Real, L: Lanes<Element = R>>(values: &[R]) -> bool {
-    // SAFETY: the caller's promise is passed on.
-    values.as_chunks::<LANES>().0.iter().fold(true, |all, group| all & unsafe { L::load(group).finite() })
+    let mut all = true;
+    for group in values.as_chunks::<LANES>().0 {
+        // SAFETY: the caller's promise is passed on.
+        all &= unsafe { L::load(group).finite() };
+    }
+    all
 }
 
 #[inline(always)]
 unsafe fn equal<R: Real, L: Lanes<Element = R>>(n: &[R], b: &[R]) -> u64 {
-    // SAFETY: the caller's promise is passed on.
-    groups(n, b).map(|(n, b)| unsafe { u64::from(L::load(n).count_same(L::load(b))) }).sum()
+    let mut count = 0;
+    for (n, b) in n.as_chunks::<LANES>().0.iter().zip(b.as_chunks::<LANES>().0) {
+        // SAFETY: the caller's promise is passed on.
+        count += unsafe { u64::from(L::load(n).count_same(L::load(b))) };
+    }
+    count
 }
 
 /// Counts NaN and infinities, notes where only one side has one, and zeroes them on both sides.
@@ -312,7 +316,7 @@ unsafe fn measure<R: Real, L: Lanes<Element = R, Wide: WideLanes>>(n: &[R], b: &
         let (mut absolute, mut binade, mut relative) = (zero, zero, L::splat(R::default()));
         let limits = R::LIMITS.map(|limit| L::splat(limit));
         let mut below = [0u32; 2];
-        for (n, b) in groups(n, b) {
+        for (n, b) in n.as_chunks::<LANES>().0.iter().zip(b.as_chunks::<LANES>().0) {
             let (n, b) = (L::load(n), L::load(b));
             let (x, y) = (n.widen(), b.widen());
             let d = x.minus(y);
