@@ -88,3 +88,105 @@ fn norm_jumps(input: f64, output: f64) -> bool {
         output / input > NORM_JUMP
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bumpalo::Bump;
+
+    use super::*;
+    use crate::dump::{DumpFile, EntryId, Source};
+
+    fn level_of(node: &str, entry: &str) -> Option<Level> {
+        let text = format!(r#"{{"data": {{"{node}": {entry}}}}}"#);
+        let file = DumpFile::new(Source::from_bytes("dump.json".as_ref(), text.into_bytes()).unwrap()).unwrap();
+        let bump = Bump::new();
+        level(node, &file.entry(EntryId(0), &bump).unwrap())
+    }
+
+    /// A tensor with this maximum and this norm.
+    fn tensor(max: &str, norm: &str) -> String {
+        format!(r#"{{"type": "torch.Tensor", "Max": {max}, "Min": 0.0, "Mean": 0.5, "Norm": {norm}}}"#)
+    }
+
+    fn call(inputs: &str, outputs: &str) -> Option<Level> {
+        level_of("Torch.f.0.forward", &format!(r#"{{"input_args": [{inputs}], "input_kwargs": {{}}, "output": [{outputs}]}}"#))
+    }
+
+    #[test]
+    fn the_four_rules() {
+        let (fine, nan, inf) = (tensor("1.0", "2.0"), tensor("NaN", "2.0"), tensor("-Infinity", "2.0"));
+        assert_eq!(call(&fine, &nan), Some(Level::Critical));
+        assert_eq!(call(&inf, &nan), Some(Level::High));
+        assert_eq!(call(&inf, &fine), Some(Level::Medium));
+        assert_eq!(call(&fine, &fine), None);
+        assert_eq!(call(&tensor("1", "1"), &tensor("1", "100.5")), Some(Level::High));
+        assert_eq!(call(&tensor("1", "1.0"), &tensor("1", "100.0")), None);
+        assert_eq!(call(&tensor("1", "0.0"), &tensor("1", "100.5")), Some(Level::High));
+        assert_eq!(call(&tensor("1", "0"), &tensor("1", "50")), None);
+    }
+
+    #[test]
+    fn norms_that_are_no_numbers_have_no_say() {
+        for norm in [r#""1.0""#, "null", "NaN", "true", "[1.0]"] {
+            assert_eq!(call(&tensor("1", norm), &tensor("1", "1e9")), None, "{norm}");
+            assert_eq!(call(&tensor("1", "1"), &tensor("1", norm)), None, "{norm}");
+        }
+        assert_eq!(call(&tensor("1", "1"), &tensor("1", "Infinity")), Some(Level::High));
+    }
+
+    #[test]
+    fn texts_count_as_numbers_do() {
+        for text in [r#""NaN""#, r#""INF""#, r#""-inf""#, r#""Infinity""#, r#""-INFINITY""#] {
+            assert_eq!(call(&tensor(text, "1"), &tensor("1", "1")), Some(Level::Medium), "{text}");
+        }
+        for text in [r#""nano""#, r#""1.0""#, "null", r#""--inf""#] {
+            assert_eq!(call(&tensor(text, "1"), &tensor("1", "1")), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn receive_buffers_are_not_looked_at_before_the_call() {
+        let batch = |place: &str, op: &str| {
+            let tensor = tensor("NaN", "1");
+            let operation = format!(r#"{{"class_type": "torch.distributed.P2POp", "op": "{op}", "peer": 1, "tensor": {tensor}}}"#);
+            level_of("Distributed.batch_isend_irecv.0.forward", &format!(r#"{{"{place}": [[{operation}]]}}"#))
+        };
+        assert_eq!(batch("input_args", "irecv"), None);
+        assert_eq!(batch("input_args", "isend"), Some(Level::Medium));
+        assert_eq!(batch("output", "irecv"), Some(Level::Critical));
+    }
+
+    #[test]
+    fn a_masked_fill_may_fill_with_infinities() {
+        let (fine, inf) = (tensor("1", "1"), tensor("-Infinity", "1"));
+        let fill = |inputs: &str| {
+            let entry = format!(r#"{{"input_args": [{inputs}], "input_kwargs": {{}}, "output": [{inf}]}}"#);
+            level_of("Tensor.masked_fill_.0.forward", &entry)
+        };
+        assert_eq!(fill(&inf), None);
+        assert_eq!(fill(&format!("{fine}, {inf}")), Some(Level::Medium));
+    }
+
+    #[test]
+    fn gradients_and_parameters() {
+        let (fine, nan) = (tensor("1", "1"), tensor("NaN", "1"));
+        assert_eq!(level_of("Module.a.A.parameters_grad.0", &format!(r#"{{"w": [{nan}]}}"#)), Some(Level::High));
+        assert_eq!(level_of("Module.a.A.parameters_grad", &format!(r#"{{"w": [{fine}]}}"#)), None);
+        let module = |out: &str| level_of("Module.a.A.forward.0", &format!(r#"{{"parameters": {{"w": {nan}}}, "output": [{out}]}}"#));
+        assert_eq!(module(&fine), Some(Level::Medium));
+        assert_eq!(module(&nan), Some(Level::High));
+    }
+
+    #[test]
+    fn odd_entries_have_no_level() {
+        for entry in ["null", "[]", "1", r#""text""#, "{}", r#"{"input_args": null, "output": 3}"#] {
+            assert_eq!(level_of("Torch.f.0.forward", entry), None, "{entry}");
+        }
+    }
+
+    #[test]
+    fn depth_does_not_matter() {
+        let deep = format!("{}{}{}", "[".repeat(5000), tensor("NaN", "1"), "]".repeat(5000));
+        assert_eq!(call(&deep, &tensor("1", "1")), Some(Level::Medium));
+    }
+}
