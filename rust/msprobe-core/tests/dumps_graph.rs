@@ -3,7 +3,7 @@
 
 mod recorded;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use msprobe_core::dump::RankFiles;
 use msprobe_core::graph::Graph;
 use msprobe_core::matching::match_by_place;
 use msprobe_core::name;
-use recorded::{add_levels, add_links, assert_same, our_tree, rank_folders, trees, GraphKey, Tree};
+use recorded::{add_levels, add_links, assert_same, only_names, our_tree, rank_folders, trees, GraphKey, Tree};
 use serde_json::Value;
 
 /// Where we do better than the recorded result, in all variants of a dump: `(dump, rule, nodes)`, each looked at.
@@ -112,21 +112,10 @@ fn folder_of(input: &Path, step: i64, rank: i64) -> PathBuf {
 /// Counts what differs by a rule of ours, and takes it out of both trees.
 fn take_out_the_better(run: &Run, source: &str, expected: &mut Tree, ours: &mut Tree, counts: &mut BTreeMap<(String, String), usize>) {
     let mut count = |rule: &str| *counts.entry((run.dump.clone(), rule.to_owned())).or_default() += 1;
-    let known: BTreeMap<String, usize> = expected.iter().enumerate().map(|(at, node)| (node.name.clone(), at)).collect();
-    ours.retain(|node| {
-        let keep = known.contains_key(&node.name);
-        if !keep {
-            count("kept");
-        }
-        keep
-    });
-    for node in ours.iter_mut() {
-        let recorded = &mut expected[known[&node.name]];
-        if !node.sub.is_empty() {
-            let children: Vec<String> = serde_json::from_str(&node.sub).unwrap();
-            let left: Vec<&str> = children.iter().map(String::as_str).filter(|child| known.contains_key(*child)).collect();
-            node.sub = if left.is_empty() { String::new() } else { recorded::json_list(&left) };
-        }
+    let names: BTreeSet<String> = expected.iter().map(|node| node.name.clone()).collect();
+    ours.iter().filter(|node| !names.contains(&node.name)).for_each(|_| count("kept"));
+    only_names(ours, &names);
+    for (node, recorded) in ours.iter_mut().zip(expected) {
         if recorded.stack != node.stack && recorded.stack.as_ref().is_some_and(|stack| stack.contains("cannot find the forward node")) {
             count("stack");
             recorded.stack.clone_from(&node.stack);

@@ -1,6 +1,6 @@
 //! Results recorded from msProbe 26.2, and our tree in the same form, for comparing the two.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use bumpalo::Bump;
@@ -155,6 +155,16 @@ pub fn rank_folders(input: &Path) -> Vec<(i64, i64, PathBuf)> {
         }
     }
     found
+}
+
+/// Takes all other nodes out of a tree, also where they are named as children.
+pub fn only_names(tree: &mut Tree, names: &BTreeSet<String>) {
+    tree.retain(|node| names.contains(&node.name));
+    for node in tree.iter_mut().filter(|node| !node.sub.is_empty()) {
+        let children: Vec<String> = serde_json::from_str(&node.sub).unwrap();
+        let left: Vec<&str> = children.iter().filter(|child| names.contains(*child)).map(String::as_str).collect();
+        node.sub = if left.is_empty() { String::new() } else { json_list(&left) };
+    }
 }
 
 /// Fails with the first lines in which two trees differ.
