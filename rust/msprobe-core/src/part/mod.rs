@@ -1,1 +1,95 @@
-//! (room under construction)
+//! One rank, rendered: its nodes compared, judged and written as rows of the result.
+//!
+//! Lives here: walking the nodes of both graphs in their order, measuring each pair of nodes and turning rows into text.
+//! May not: find files, decide which ranks are compared, or know the layout of the result file.
+//!
+//! Nothing is kept per parameter. A node's entry is parsed when its turn comes, compared, rendered into the batch of its
+//! chunk and forgotten; chunks are rendered in parallel and appended in order, so the rows do not depend on the number of
+//! workers and memory does not depend on the number of nodes beyond the trees themselves.
+
+mod columns;
+mod compare;
+mod emit;
+mod render;
+mod stacks;
+
+use crate::dump::RankFiles;
+use crate::graph::Graph;
+use crate::matching::NodeMatch;
+use crate::metrics::Mode;
+use crate::visdb::OverflowLevel;
+
+pub use emit::{emit, Watch};
+
+/// One side of a part.
+#[derive(Clone, Copy, Debug)]
+pub struct PartSide<'a> {
+    /// The rank's files.
+    pub files: &'a RankFiles,
+    /// Its tree.
+    pub graph: &'a Graph<'a>,
+    /// Folder of the tensor files, as stored with every node.
+    pub dump_data_dir: Option<&'a str>,
+}
+
+/// The golden side and what links it to the target.
+#[derive(Clone, Copy, Debug)]
+pub struct Golden<'a> {
+    /// The golden side itself.
+    pub side: PartSide<'a>,
+    /// Which node faces which.
+    pub matched: &'a NodeMatch,
+    /// What is compared.
+    pub mode: Mode,
+    /// The sides come from different frameworks.
+    pub cross_framework: bool,
+}
+
+/// Everything that is known of one rank before its nodes are written.
+#[derive(Clone, Copy, Debug)]
+pub struct Part<'a> {
+    /// Number in the `step` column.
+    pub step: u64,
+    /// Number in the `rank` column.
+    pub rank: u64,
+    /// The side under test.
+    pub target: PartSide<'a>,
+    /// The side it is held against, in a comparison.
+    pub golden: Option<Golden<'a>>,
+    /// Give overflow levels.
+    pub overflow_check: bool,
+}
+
+/// What was written.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Nodes by overflow level: critical, high, medium.
+    pub overflow: [u64; 3],
+    /// Golden parameters that no target parameter faces.
+    pub surplus_golden_parameters: u64,
+}
+
+impl Report {
+    fn count_level(&mut self, level: OverflowLevel) {
+        let index = match level {
+            OverflowLevel::Critical => 0,
+            OverflowLevel::High => 1,
+            OverflowLevel::Medium => 2,
+        };
+        self.overflow[index] += 1;
+    }
+}
+
+/// Why a part could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// An entry that was read before cannot be read again: the file changed meanwhile.
+    #[error(transparent)]
+    Dump(#[from] crate::dump::Error),
+    /// The result file cannot be written.
+    #[error(transparent)]
+    Write(#[from] crate::visdb::Error),
+    /// Somebody asked to stop.
+    #[error("interrupted")]
+    Cancelled,
+}

@@ -1,0 +1,134 @@
+//! Rows as JSON text: the values of `input_data` and `output_data`.
+
+use super::compare::RowResult;
+use crate::dump::json::Value;
+use crate::dump::rows::Row;
+use crate::metrics::Mode;
+use crate::text::{json, python, stored};
+
+/// What decides which fields of a row are shown.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shown {
+    /// Checksums are shown: an md5 comparison, or a build of an md5 dump.
+    pub md5: bool,
+    /// The node bundles point-to-point operations, whose own fields are left out.
+    pub batched_p2p: bool,
+}
+
+const P2P_FIELDS: [&str; 4] = ["op", "peer", "tag", "group_id"];
+const PROCESS_GROUP_FIELDS: [&str; 4] = ["type", "group_ranks", "group_id", "data_name"];
+const DIFFERENCES: [&str; 4] = ["Max diff", "Min diff", "Mean diff", "L2norm diff"];
+const RELATIVE_ERRORS: [&str; 4] = ["MaxRelativeErr", "MinRelativeErr", "MeanRelativeErr", "NormRelativeErr"];
+
+/// Appends `"<name>": {<fields>}`, with the columns of a comparison behind the fields if there is one.
+pub(super) fn push_row(out: &mut Vec<u8>, row: &Row<'_>, shown: Shown, compared: Option<(Mode, &RowResult)>) {
+    json::push_string(out, row.name);
+    out.extend_from_slice(b": {");
+    if row.is_null() {
+        out.extend_from_slice(b"\"value\": \"null\"}");
+        return;
+    }
+    let start = out.len();
+    let process_group = row.type_text() == Some("torch.ProcessGroup");
+    for (key, value) in &row.fields {
+        let hidden = (*key == "md5" && !shown.md5)
+            || (shown.batched_p2p && P2P_FIELDS.contains(key))
+            || (process_group && !PROCESS_GROUP_FIELDS.contains(key));
+        if !hidden {
+            push_key(out, key);
+            push_value(out, *value);
+            out.extend_from_slice(b"\", ");
+        }
+    }
+    if let Some((mode, result)) = compared {
+        if !process_group {
+            push_comparison(out, mode, result);
+        }
+    }
+    if out.len() > start {
+        out.truncate(out.len() - 2);
+    }
+    out.push(b'}');
+}
+
+/// Appends `"<key>": "`.
+fn push_key(out: &mut Vec<u8>, key: &str) {
+    json::push_string(out, key);
+    out.extend_from_slice(b": \"");
+}
+
+/// Appends the text of a value as it is stored, without quotes.
+fn push_value(out: &mut Vec<u8>, value: Value<'_>) {
+    match value {
+        Value::Null => out.extend_from_slice(b"null"),
+        Value::Int(text) => out.extend_from_slice(text.as_bytes()),
+        Value::Float(x) => python::push_float(out, x),
+        Value::Str(text) => {
+            let start = out.len();
+            stored::push_cleaned(out, text);
+            json::escape_tail(out, start);
+        }
+        other => {
+            let start = out.len();
+            python::push_value(out, other);
+            json::escape_tail(out, start);
+        }
+    }
+}
+
+/// Appends the columns of a comparison, each followed by a comma and a blank.
+fn push_comparison(out: &mut Vec<u8>, mode: Mode, result: &RowResult) {
+    if mode == Mode::Statistics {
+        for (key, difference) in DIFFERENCES.iter().zip(&result.differences.0) {
+            push_cell(out, key, difference.absolute);
+        }
+        for (key, difference) in RELATIVE_ERRORS.iter().zip(&result.differences.0) {
+            push_cell(out, key, difference.relative);
+        }
+    }
+    let consistent: &[u8] = match (mode, result.same_requires_grad) {
+        (_, true) => b"\"Requires_grad Consistent\": \"True\", ",
+        (_, false) => b"\"Requires_grad Consistent\": \"False\", ",
+    };
+    let push_result = |out: &mut Vec<u8>| {
+        out.extend_from_slice(b"\"Result\": \"");
+        out.extend_from_slice(result.judged.verdict.as_str().as_bytes());
+        out.extend_from_slice(b"\", ");
+    };
+    if mode == Mode::Md5 {
+        push_result(out);
+        out.extend_from_slice(consistent);
+    } else {
+        out.extend_from_slice(consistent);
+        push_result(out);
+    }
+    push_messages(out, result);
+}
+
+fn push_cell(out: &mut Vec<u8>, key: &str, cell: crate::metrics::statistics::Cell) {
+    out.push(b'"');
+    out.extend_from_slice(key.as_bytes());
+    out.extend_from_slice(b"\": \"");
+    let start = out.len();
+    cell.push_text(out);
+    if out.last() == Some(&b'\t') {
+        json::escape_tail(out, start);
+    }
+    out.extend_from_slice(b"\", ");
+}
+
+/// Appends `Err_message`: a JSON list of texts, as text.
+fn push_messages(out: &mut Vec<u8>, result: &RowResult) {
+    out.extend_from_slice(b"\"Err_message\": \"[");
+    let messages = result.judged.messages.iter().copied().chain(result.reason);
+    for (index, message) in messages.enumerate() {
+        if index > 0 {
+            out.extend_from_slice(b", ");
+        }
+        // The messages are plain ASCII without quotes: escaping twice adds nothing but the backslashes of their quotes.
+        out.extend_from_slice(b"\\\"");
+        out.extend_from_slice(message.as_bytes());
+        out.extend_from_slice(b"\\\"");
+    }
+    out.extend_from_slice(b"]\", ");
+}

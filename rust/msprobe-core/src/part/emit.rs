@@ -1,0 +1,174 @@
+//! Rendering the nodes of a part in parallel and appending them in order.
+
+use std::sync::Mutex;
+
+use crossbeam_channel::bounded;
+use rayon::prelude::*;
+
+use super::render::{Outcome, Scene, Scratch, Surplus};
+use super::stacks::StackNumbers;
+use super::{Error, Part, Report};
+use crate::graph::NodeId;
+use crate::matching::LinkWriter;
+use crate::verdict::Verdict;
+use crate::visdb::{schema, Cell, EncodedNodes, Side, Writer};
+
+/// Nodes rendered by one worker at a time: enough to make handing over cheap, few enough to stay in the cache.
+const CHUNK: usize = 128;
+/// Chunks per worker between two hand-overs to the writer.
+const CHUNKS_PER_WORKER: usize = 4;
+
+/// Told how far the writing is, and asked whether to go on.
+pub trait Watch: Sync {
+    /// `done` of `total` nodes of the part are written. Returns whether to go on.
+    fn nodes_written(&self, done: usize, total: usize) -> bool;
+}
+
+/// A stretch of consecutive nodes.
+enum Piece {
+    /// Rendered rows.
+    Nodes(EncodedNodes),
+    /// A collection, whose verdict depends on nodes before it.
+    Collection(NodeId),
+}
+
+/// What a worker made of one chunk.
+struct Chunk {
+    pieces: Vec<Piece>,
+    /// One per node, collections included.
+    outcomes: Vec<(NodeId, Outcome)>,
+    surplus: Vec<Surplus>,
+}
+
+/// Writes all rows of `part`: target nodes and stacks, then those of the golden side. The caller begins and finishes the
+/// part; on an error it rolls it back.
+pub fn emit(part: &Part<'_>, writer: &mut Writer, pool: &rayon::ThreadPool, watch: &dyn Watch) -> Result<Report, Error> {
+    let mut report = Report::default();
+    let golden_nodes = part.golden.as_ref().map_or(0, |golden| golden.side.graph.len());
+    let total = part.target.graph.len() + golden_nodes;
+    let progress = |done: usize| watch.nodes_written(done, total);
+    emit_side(part, Side::Target, writer, pool, &mut report, &progress)?;
+    if part.golden.is_some() {
+        emit_side(part, Side::Golden, writer, pool, &mut report, &|done| progress(part.target.graph.len() + done))?;
+    }
+    Ok(report)
+}
+
+fn emit_side(
+    part: &Part<'_>,
+    side: Side,
+    writer: &mut Writer,
+    pool: &rayon::ThreadPool,
+    report: &mut Report,
+    progress: &(dyn Fn(usize) -> bool + Sync),
+) -> Result<(), Error> {
+    let own = match (&part.golden, side) {
+        (Some(golden), Side::Golden) => &golden.side,
+        _ => &part.target,
+    };
+    let stacks = StackNumbers::new(own);
+    let scene = Scene::new(part, side, &stacks);
+    let spare: Mutex<Vec<EncodedNodes>> = Mutex::new(Vec::new());
+    let (send, receive) = bounded::<Result<Vec<Chunk>, Error>>(1);
+    std::thread::scope(|scope| {
+        let (scene, spare) = (&scene, &spare);
+        scope.spawn(move || {
+            let window = CHUNK * CHUNKS_PER_WORKER * pool.current_num_threads();
+            for nodes in scene.graph().order().chunks(window) {
+                let chunks = pool.install(|| {
+                    nodes.par_chunks(CHUNK).map_init(Scratch::default, |scratch, nodes| render_chunk(scene, nodes, scratch, spare)).collect()
+                });
+                // The receiver hangs up when it fails or is told to stop.
+                if send.send(chunks).is_err() {
+                    break;
+                }
+            }
+        });
+        let mut order = Sequence { scene, writer, report, verdicts: vec![None; scene.graph().len()], links: LinkWriter::default() };
+        let mut done = 0;
+        for chunks in receive {
+            for chunk in chunks? {
+                done += chunk.outcomes.len();
+                order.append(chunk, spare)?;
+            }
+            if !progress(done) {
+                return Err(Error::Cancelled);
+            }
+        }
+        Ok(())
+    })?;
+    for text in &stacks.texts {
+        writer.append_stack(side, text)?;
+    }
+    Ok(())
+}
+
+fn render_chunk(scene: &Scene<'_>, nodes: &[NodeId], scratch: &mut Scratch, spare: &Mutex<Vec<EncodedNodes>>) -> Result<Chunk, Error> {
+    let mut chunk = Chunk { pieces: Vec::new(), outcomes: Vec::with_capacity(nodes.len()), surplus: Vec::new() };
+    let fresh = || spare.lock().ok().and_then(|mut spare| spare.pop()).unwrap_or_else(|| EncodedNodes::new(&scene.key()));
+    let mut batch = fresh();
+    for &id in nodes {
+        if scene.is_collection(id) {
+            if !batch.is_empty() {
+                chunk.pieces.push(Piece::Nodes(std::mem::replace(&mut batch, fresh())));
+            }
+            chunk.pieces.push(Piece::Collection(id));
+            chunk.outcomes.push((id, Outcome::default()));
+        } else {
+            let outcome = scene.push_node(id, scratch, &mut batch, &mut chunk.surplus)?;
+            chunk.outcomes.push((id, outcome));
+        }
+    }
+    chunk.pieces.push(Piece::Nodes(batch));
+    Ok(chunk)
+}
+
+/// Puts chunks into the file, in order.
+struct Sequence<'s, 'a> {
+    scene: &'s Scene<'a>,
+    writer: &'s mut Writer,
+    report: &'s mut Report,
+    /// Verdicts of the nodes so far; children come before their parent.
+    verdicts: Vec<Option<Verdict>>,
+    links: LinkWriter,
+}
+
+impl Sequence<'_, '_> {
+    fn append(&mut self, chunk: Chunk, spare: &Mutex<Vec<EncodedNodes>>) -> Result<(), Error> {
+        for &(id, outcome) in &chunk.outcomes {
+            self.verdicts[id.index()] = outcome.verdict;
+            if let Some(level) = outcome.level {
+                self.report.count_level(level);
+            }
+        }
+        for piece in chunk.pieces {
+            match piece {
+                Piece::Nodes(mut batch) => {
+                    self.writer.append(&batch)?;
+                    batch.clear();
+                    if let Ok(mut spare) = spare.lock() {
+                        spare.push(batch);
+                    }
+                }
+                Piece::Collection(id) => self.append_collection(id)?,
+            }
+        }
+        self.report.surplus_golden_parameters += chunk.surplus.len() as u64;
+        for surplus in &chunk.surplus {
+            let node = self.scene.graph()[surplus.node].name();
+            let (step, rank) = self.scene.place();
+            let row = [Cell::Integer(step as i64), Cell::Integer(rank as i64), Cell::Text(node), Cell::Text(&surplus.row)];
+            self.writer.add_row(&schema::SURPLUS, &row)?;
+        }
+        Ok(())
+    }
+
+    fn append_collection(&mut self, id: NodeId) -> Result<(), Error> {
+        let verdict = self.scene.graph().children(id).iter().filter_map(|child| self.verdicts[child.index()]).max();
+        self.verdicts[id.index()] = verdict;
+        let mut batch = EncodedNodes::new(&self.scene.key());
+        self.scene.push_collection(id, &mut self.links, Outcome { verdict, level: None }, &mut batch);
+        self.writer.append(&batch)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,241 @@
+//! One node, from its entry to its row.
+
+use bumpalo::Bump;
+
+use super::columns::{push_row, Shown};
+use super::compare::{compare_rows, RowResult};
+use super::stacks::StackNumbers;
+use super::{Error, Part, PartSide};
+use crate::dump::rows::{collect_rows, Row, RowClass};
+use crate::graph::{Graph, NodeId};
+use crate::matching::{pair_rows, How, LinkWriter, Pairs};
+use crate::metrics::Mode;
+use crate::name::{self, NodeKind};
+use crate::overflow;
+use crate::text::json;
+use crate::verdict::{leaves_memory_uninitialised, Rules, Verdict};
+use crate::visdb::{EncodedNodes, GraphKey, MatchedBy, NodeHead, NodeResult, OverflowLevel, PrecisionIndex, Side};
+
+/// One graph of a part, ready to be rendered; shared by the workers.
+pub(super) struct Scene<'a> {
+    part: &'a Part<'a>,
+    side: Side,
+    own: &'a PartSide<'a>,
+    /// The other graph, in a comparison.
+    other: Option<&'a Graph<'a>>,
+    stacks: &'a StackNumbers<'a>,
+    md5_shown: bool,
+}
+
+/// What a worker keeps from node to node.
+#[derive(Default)]
+pub(super) struct Scratch {
+    bump: Bump,
+    results: Vec<RowResult>,
+    pairs: Pairs,
+    links: LinkWriter,
+}
+
+/// A golden parameter that no target parameter faces.
+pub(super) struct Surplus {
+    pub node: NodeId,
+    pub row: String,
+}
+
+/// What the node's row says, for those who count.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Outcome {
+    pub verdict: Option<Verdict>,
+    pub level: Option<OverflowLevel>,
+}
+
+impl<'a> Scene<'a> {
+    pub(super) fn new(part: &'a Part<'a>, side: Side, stacks: &'a StackNumbers<'a>) -> Self {
+        let golden = part.golden.as_ref();
+        let (own, other) = match side {
+            Side::Target => (&part.target, golden.map(|g| g.side.graph)),
+            Side::Golden => (golden.map_or(&part.target, |g| &g.side), Some(part.target.graph)),
+        };
+        let md5_shown = match golden {
+            Some(golden) => golden.mode == Mode::Md5,
+            None => own.files.dump.has_md5(),
+        };
+        Scene { part, side, own, other, stacks, md5_shown }
+    }
+
+    pub(super) fn graph(&self) -> &'a Graph<'a> {
+        self.own.graph
+    }
+
+    pub(super) fn key(&self) -> GraphKey<'a> {
+        GraphKey {
+            step: self.part.step,
+            rank: self.part.rank,
+            side: self.side,
+            compared: self.part.golden.is_some(),
+            dump_data_dir: self.own.dump_data_dir,
+        }
+    }
+
+    /// Step and rank.
+    pub(super) fn place(&self) -> (u64, u64) {
+        (self.part.step, self.part.rank)
+    }
+
+    /// The node that `id` faces, and how that was found.
+    fn partner(&self, id: NodeId) -> Option<(NodeId, How)> {
+        let matched = self.part.golden.as_ref()?.matched;
+        match self.side {
+            Side::Target => matched.golden_of(id).map(|golden| (golden, matched.how(id))),
+            Side::Golden => matched.target_of(id).map(|target| (target, matched.how(target))),
+        }
+    }
+
+    /// Appends the row of a node whose verdict is its own. `surplus` takes golden parameters without a partner.
+    pub(super) fn push_node(
+        &self,
+        id: NodeId,
+        scratch: &mut Scratch,
+        batch: &mut EncodedNodes,
+        surplus: &mut Vec<Surplus>,
+    ) -> Result<Outcome, Error> {
+        let Scratch { bump, results, pairs, links } = scratch;
+        bump.reset();
+        let graph = self.own.graph;
+        let node = &graph[id];
+        let partner = self.partner(id);
+        let entry = node.entry().map(|entry| self.own.files.dump.entry(entry, bump)).transpose()?;
+        let rows = entry.map(|entry| collect_rows(node.name(), entry, bump));
+        let rows: &[Row<'_>] = rows.as_deref().unwrap_or_default();
+        let mut outcome = Outcome::default();
+        if self.part.overflow_check && !rows.is_empty() {
+            outcome.level = overflow::level(node.name(), rows).map(stored_level);
+        }
+        results.clear();
+        let mode = self.compare(id, partner.map(|(id, _)| id), rows, bump, pairs, results, surplus, &mut outcome)?;
+
+        let mut writer = batch.begin(&self.head(id, partner.map(|(_, how)| how)));
+        self.push_children(id, writer.sub_nodes());
+        if let (Some((partner, _)), Some(other)) = (partner, self.other) {
+            links.push(other, partner, writer.matched_node_link());
+        }
+        let shown = Shown { md5: self.md5_shown, batched_p2p: node.name().contains("batch_isend_irecv") };
+        let compared = |index: usize| mode.and_then(|mode| results.get(index).map(|result| (mode, result)));
+        let each = || rows.iter().enumerate().map(|(index, row)| (row, compared(index)));
+        push_rows(writer.input_data(), shown, each().filter(|(row, _)| row.class != RowClass::Output));
+        push_rows(writer.output_data(), shown, each().filter(|(row, _)| row.class == RowClass::Output));
+        writer.end(&result(&outcome));
+        Ok(outcome)
+    }
+
+    /// Appends the row of a collection, which has the worst verdict of its members.
+    pub(super) fn push_collection(&self, id: NodeId, links: &mut LinkWriter, outcome: Outcome, batch: &mut EncodedNodes) {
+        let partner = self.partner(id);
+        let mut writer = batch.begin(&self.head(id, partner.map(|(_, how)| how)));
+        self.push_children(id, writer.sub_nodes());
+        if let (Some((partner, _)), Some(other)) = (partner, self.other) {
+            links.push(other, partner, writer.matched_node_link());
+        }
+        writer.end(&result(&outcome));
+    }
+
+    fn head(&self, id: NodeId, how: Option<How>) -> NodeHead<'a> {
+        let graph = self.own.graph;
+        let node = &graph[id];
+        NodeHead {
+            order: node.position(),
+            name: node.name(),
+            kind: node.kind(),
+            up_node: node.parent().map_or("", |parent| graph[parent].name()),
+            children: graph.children(id).len() as u32,
+            micro_step: node.micro_step() as u32,
+            stack: self.stacks.number(node.stack()),
+            is_distributed: name::is_distributed(node.name()),
+            matched_by: how.map(stored_way),
+        }
+    }
+
+    fn push_children(&self, id: NodeId, out: &mut Vec<u8>) {
+        let children = self.own.graph.children(id);
+        for (index, &child) in children.iter().enumerate() {
+            out.extend_from_slice(if index == 0 { b"[" } else { b", " });
+            json::push_string(out, self.own.graph[child].name());
+        }
+        if !children.is_empty() {
+            out.push(b']');
+        }
+    }
+
+    /// Compares the rows of a target node with those of its partner. Returns the mode when the rows get columns.
+    #[allow(clippy::too_many_arguments)]
+    fn compare<'b>(
+        &self,
+        id: NodeId,
+        partner: Option<NodeId>,
+        rows: &[Row<'b>],
+        bump: &'b Bump,
+        pairs: &mut Pairs,
+        results: &mut Vec<RowResult>,
+        surplus: &mut Vec<Surplus>,
+        outcome: &mut Outcome,
+    ) -> Result<Option<Mode>, Error>
+    where
+        'a: 'b,
+    {
+        let (Side::Target, Some(golden), Some(partner)) = (self.side, &self.part.golden, partner) else { return Ok(None) };
+        if golden.mode == Mode::Structure {
+            return Ok(None);
+        }
+        let name = golden.side.graph[partner].name();
+        let entry = golden.side.graph[partner].entry().map(|entry| golden.side.files.dump.entry(entry, bump)).transpose()?;
+        let golden_rows = entry.map(|entry| collect_rows(name, entry, bump));
+        let golden_rows: &[Row<'_>] = golden_rows.as_deref().unwrap_or_default();
+        pair_rows(rows, golden_rows, pairs);
+        surplus.extend(pairs.surplus.iter().map(|&index| Surplus { node: id, row: golden_rows[index].name.to_owned() }));
+        let rules = Rules { mode: golden.mode, merged: false, cross_framework: golden.cross_framework };
+        outcome.verdict = compare_rows(rules, rows, golden_rows, pairs, results);
+        if outcome.verdict.is_some() && name::api_name(self.own.graph[id].name()).is_some_and(leaves_memory_uninitialised) {
+            outcome.verdict = Some(Verdict::Pass);
+        }
+        Ok(Some(golden.mode))
+    }
+
+    /// Whether the verdict of `id` comes from its members.
+    pub(super) fn is_collection(&self, id: NodeId) -> bool {
+        self.own.graph[id].kind() == NodeKind::Collection
+    }
+}
+
+fn push_rows<'r>(out: &mut Vec<u8>, shown: Shown, rows: impl Iterator<Item = (&'r Row<'r>, Option<(Mode, &'r RowResult)>)>) {
+    let start = out.len();
+    for (row, compared) in rows {
+        out.extend_from_slice(if out.len() == start { b"{" } else { b", " });
+        push_row(out, row, shown, compared);
+    }
+    if out.len() > start {
+        out.push(b'}');
+    }
+}
+
+fn result(outcome: &Outcome) -> NodeResult {
+    let precision_index = outcome.verdict.map(|verdict| match verdict {
+        Verdict::Pass => PrecisionIndex::Pass,
+        Verdict::Warning => PrecisionIndex::Warning,
+        Verdict::Error => PrecisionIndex::Error,
+    });
+    NodeResult { precision_index, overflow_level: outcome.level }
+}
+
+fn stored_level(level: overflow::Level) -> OverflowLevel {
+    match level {
+        overflow::Level::Medium => OverflowLevel::Medium,
+        overflow::Level::High => OverflowLevel::High,
+        overflow::Level::Critical => OverflowLevel::Critical,
+    }
+}
+
+fn stored_way(how: How) -> MatchedBy {
+    match how {
+        How::SamePlace => MatchedBy::Name,
+    }
+}

@@ -1,0 +1,111 @@
+//! Why a run could not be done. One line each: what, where, what to do.
+
+use std::path::PathBuf;
+
+/// Error of a whole run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An input folder cannot be opened.
+    #[error("{}: {source}", path.display())]
+    Input {
+        /// The folder.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// An input is a file.
+    #[error("{}: not a folder; name the folder of a rank, of ranks or of steps", path.display())]
+    NotAFolder {
+        /// The file.
+        path: PathBuf,
+    },
+    /// An input folder is empty.
+    #[error("{}: the folder is empty; name the folder of a rank, of ranks or of steps", path.display())]
+    EmptyFolder {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A folder beside ranks or steps that is neither.
+    #[error("{}: holds the folder '{name}', which is no {expected}; rename it, move it away, or name one rank's folder", path.display())]
+    ForeignFolder {
+        /// The folder looked through.
+        path: PathBuf,
+        /// The entry that does not fit.
+        name: String,
+        /// What was expected.
+        expected: &'static str,
+    },
+    /// Two folders stand for the same number.
+    #[error("{}: '{first}' and '{second}' stand for the same number; name one of them", path.display())]
+    SameNumber {
+        /// The folder looked through.
+        path: PathBuf,
+        /// One entry.
+        first: String,
+        /// The other entry.
+        second: String,
+    },
+    /// Several `proc<pid>` folders: which one is meant cannot be told.
+    #[error("{}: holds several runs ({}); name one of these folders", path.display(), names.join(", "))]
+    SeveralProcesses {
+        /// The folder looked through.
+        path: PathBuf,
+        /// The entries.
+        names: Vec<String>,
+    },
+    /// One rank on each side, but with different numbers.
+    #[error("{} and {} have different numbers; to compare them, name these two folders themselves", target.display(), golden.display())]
+    DifferentNumbers {
+        /// Rank of the target.
+        target: PathBuf,
+        /// Rank of the golden side.
+        golden: PathBuf,
+    },
+    /// One input holds a rank, the other ranks or steps.
+    #[error("{} and {} are different kinds of folders (rank, ranks, steps); name two of the same kind", target.display(), golden.display())]
+    DifferentLayouts {
+        /// The target.
+        target: PathBuf,
+        /// The golden side.
+        golden: PathBuf,
+    },
+    /// Nothing to compare.
+    #[error("{} and {} have no {what} in common", target.display(), golden.display())]
+    NothingInCommon {
+        /// `step` or `rank`.
+        what: &'static str,
+        /// The target.
+        target: PathBuf,
+        /// The golden side.
+        golden: PathBuf,
+    },
+    /// The output folder cannot be made or written.
+    #[error("{}: cannot be used as the output folder: {reason}", path.display())]
+    Output {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// The rank (or every rank) failed.
+    #[error("{0}")]
+    Part(String),
+    /// The result file could not be written.
+    #[error(transparent)]
+    Write(#[from] crate::visdb::Error),
+    /// Somebody asked to stop.
+    #[error("interrupted; nothing was left behind")]
+    Interrupted,
+}
+
+impl Error {
+    /// Exit status of the command: 130 when interrupted, else 1.
+    #[must_use]
+    pub fn exit_status(&self) -> u8 {
+        match self {
+            Error::Interrupted => 130,
+            _ => 1,
+        }
+    }
+}

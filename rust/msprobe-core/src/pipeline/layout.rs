@@ -1,0 +1,239 @@
+//! What an input folder holds: one rank, ranks, or steps of ranks.
+//!
+//! | folder | layout |
+//! |---|---|
+//! | has `dump_tensor_data`, or one of the three JSON files, or only plain files | one rank |
+//! | sub-folders `rank` / `rank<n>` | ranks |
+//! | one sub-folder `proc<pid>` (a run without a launcher) | ranks, counted as rank 0 |
+//! | sub-folders `step` / `step<n>` | steps of ranks |
+//!
+//! Plain files beside these folders are ignored and named in a warning; a folder that is none of them is an error, since
+//! it may be a rank with a misspelt name whose data would go missing.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::Error;
+
+/// The folder of one rank.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RankDir {
+    /// The number in the folder's name; `None` for `rank`, `proc<pid>` and a folder named directly.
+    pub number: Option<u64>,
+    /// The folder that holds the rank's files.
+    pub path: PathBuf,
+}
+
+impl RankDir {
+    /// The number under which the rank is stored.
+    #[must_use]
+    pub fn column(&self) -> u64 {
+        self.number.unwrap_or(0)
+    }
+}
+
+/// The ranks of one step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepDir {
+    /// Number of the step; `None` when the input was not a folder of steps.
+    pub number: Option<u64>,
+    /// The folder, for messages.
+    pub path: PathBuf,
+    /// Ranks, ascending. Empty only inside a folder of steps.
+    pub ranks: Vec<RankDir>,
+}
+
+/// What an input folder is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The folder of one rank.
+    Single,
+    /// A folder of ranks.
+    Ranks,
+    /// A folder of steps.
+    Steps,
+}
+
+/// An input folder, looked through.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// What the folder is.
+    pub kind: Kind,
+    /// Steps, ascending; one without a number unless the input is a folder of steps.
+    pub steps: Vec<StepDir>,
+    /// Entries that were passed over, for a warning each.
+    pub ignored: Vec<String>,
+}
+
+/// The files every rank folder has; one of them makes a folder a rank.
+const RANK_FILES: [&str; 3] = ["dump.json", "construct.json", "stack.json"];
+
+/// The entries of a folder, in the order of their names.
+struct Entries {
+    folders: Vec<String>,
+    files: Vec<String>,
+}
+
+fn entries(path: &Path) -> Result<Entries, Error> {
+    let unreadable = |source| Error::Input { path: path.to_owned(), source };
+    let metadata = fs::metadata(path).map_err(unreadable)?;
+    if !metadata.is_dir() {
+        return Err(Error::NotAFolder { path: path.to_owned() });
+    }
+    let mut found = Entries { folders: Vec::new(), files: Vec::new() };
+    for entry in fs::read_dir(path).map_err(unreadable)? {
+        let entry = entry.map_err(unreadable)?;
+        // A name that is not UTF-8 is none of ours; shown with replacement characters.
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_folder = fs::metadata(entry.path()).is_ok_and(|m| m.is_dir());
+        if is_folder { &mut found.folders } else { &mut found.files }.push(name);
+    }
+    found.folders.sort();
+    found.files.sort();
+    Ok(found)
+}
+
+/// The number after `prefix`: `Some(None)` for the bare prefix, `None` when the name is another one.
+fn numbered(name: &str, prefix: &str) -> Option<Option<u64>> {
+    let digits = name.strip_prefix(prefix)?;
+    if digits.is_empty() {
+        return Some(None);
+    }
+    if digits.bytes().all(|b| b.is_ascii_digit()) {
+        digits.parse().ok().map(Some)
+    } else {
+        None
+    }
+}
+
+/// Looks through the folder `path`.
+pub fn read(path: &Path) -> Result<Layout, Error> {
+    let found = entries(path)?;
+    if found.folders.is_empty() && found.files.is_empty() {
+        return Err(Error::EmptyFolder { path: path.to_owned() });
+    }
+    let is_rank = found.folders.is_empty()
+        || found.folders.iter().any(|f| f == "dump_tensor_data")
+        || found.files.iter().any(|f| RANK_FILES.contains(&f.as_str()));
+    if is_rank {
+        let rank = RankDir { number: None, path: path.to_owned() };
+        let step = StepDir { number: None, path: path.to_owned(), ranks: vec![rank] };
+        return Ok(Layout { kind: Kind::Single, steps: vec![step], ignored: Vec::new() });
+    }
+    let steps = found.folders.iter().filter(|f| numbered(f, "step").is_some()).count();
+    if steps == 0 {
+        let mut ignored = Vec::new();
+        let ranks = ranks(path, &found, &mut ignored)?;
+        let step = StepDir { number: None, path: path.to_owned(), ranks };
+        return Ok(Layout { kind: Kind::Ranks, steps: vec![step], ignored });
+    }
+    if let Some(foreign) = found.folders.iter().find(|f| numbered(f, "step").is_none()) {
+        return Err(Error::ForeignFolder { path: path.to_owned(), name: foreign.clone(), expected: "step<number>" });
+    }
+    let mut ignored: Vec<String> = found.files.iter().map(|f| path.join(f).display().to_string()).collect();
+    let mut by_number = BTreeMap::new();
+    for name in &found.folders {
+        let number = numbered(name, "step").flatten().unwrap_or(0);
+        if let Some(twin) = by_number.insert(number, name) {
+            return Err(Error::SameNumber { path: path.to_owned(), first: twin.clone(), second: name.clone() });
+        }
+    }
+    let mut steps = Vec::new();
+    for (number, name) in by_number {
+        let folder = path.join(name);
+        let inside = entries(&folder)?;
+        let ranks = if inside.folders.is_empty() { Vec::new() } else { ranks(&folder, &inside, &mut ignored)? };
+        steps.push(StepDir { number: Some(number), path: folder, ranks });
+    }
+    Ok(Layout { kind: Kind::Steps, steps, ignored })
+}
+
+/// The ranks of a folder, ascending by number.
+fn ranks(path: &Path, found: &Entries, ignored: &mut Vec<String>) -> Result<Vec<RankDir>, Error> {
+    ignored.extend(found.files.iter().map(|f| path.join(f).display().to_string()));
+    let mut by_number = BTreeMap::new();
+    for name in &found.folders {
+        let Some(number) = numbered(name, "rank") else { continue };
+        if let Some((_, twin)) = by_number.insert(number.unwrap_or(0), (number, name)) {
+            return Err(Error::SameNumber { path: path.to_owned(), first: twin.clone(), second: name.clone() });
+        }
+    }
+    let is_process = |name: &String| matches!(numbered(name, "proc"), Some(Some(_)));
+    let processes: Vec<&String> = found.folders.iter().filter(|f| is_process(f)).collect();
+    let foreign = found.folders.iter().find(|f| numbered(f, "rank").is_none() && !is_process(f));
+    if let Some(foreign) = foreign {
+        return Err(Error::ForeignFolder { path: path.to_owned(), name: foreign.clone(), expected: "rank<number>" });
+    }
+    if by_number.is_empty() {
+        return match processes.as_slice() {
+            [only] => Ok(vec![RankDir { number: None, path: path.join(only) }]),
+            _ => Err(Error::SeveralProcesses { path: path.to_owned(), names: processes.into_iter().cloned().collect() }),
+        };
+    }
+    ignored.extend(processes.iter().map(|p| path.join(p).display().to_string()));
+    Ok(by_number.into_values().map(|(number, name)| RankDir { number, path: path.join(name) }).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(paths: &[&str]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for path in paths {
+            let full = root.path().join(path);
+            if path.ends_with('/') {
+                fs::create_dir_all(full).unwrap();
+            } else {
+                fs::create_dir_all(full.parent().unwrap()).unwrap();
+                fs::write(full, "x").unwrap();
+            }
+        }
+        root
+    }
+
+    fn columns(layout: &Layout) -> Vec<(Option<u64>, Vec<u64>)> {
+        layout.steps.iter().map(|s| (s.number, s.ranks.iter().map(RankDir::column).collect())).collect()
+    }
+
+    #[test]
+    fn ranks_ascend_by_number() {
+        let root = tree(&["rank0/", "rank10/", "rank2/", "rank01/", "a.log", ".DS_Store"]);
+        let layout = read(root.path()).unwrap();
+        assert_eq!(layout.kind, Kind::Ranks);
+        assert_eq!(columns(&layout), [(None, vec![0, 1, 2, 10])]);
+        assert_eq!(layout.ignored.len(), 2);
+    }
+
+    #[test]
+    fn steps_ascend_by_number() {
+        let root = tree(&["step0/rank0/", "step10/rank1/", "step2/rank0/", "step2/rank1/", "a.log"]);
+        let layout = read(root.path()).unwrap();
+        assert_eq!(columns(&layout), [(Some(0), vec![0]), (Some(2), vec![0, 1]), (Some(10), vec![1])]);
+    }
+
+    #[test]
+    fn one_rank() {
+        for paths in [&["dump.json", "kernel/"][..], &["a.txt"], &["dump_tensor_data/"]] {
+            assert_eq!(read(tree(paths).path()).unwrap().kind, Kind::Single, "{paths:?}");
+        }
+    }
+
+    #[test]
+    fn a_process_is_rank_0() {
+        let root = tree(&["proc123/", "x.log"]);
+        assert_eq!(columns(&read(root.path()).unwrap()), [(None, vec![0])]);
+        assert!(matches!(read(tree(&["proc1/", "proc2/"]).path()), Err(Error::SeveralProcesses { .. })));
+    }
+
+    #[test]
+    fn doubtful_folders_are_refused_by_name() {
+        assert!(matches!(read(tree(&["rank0/", "other/"]).path()), Err(Error::ForeignFolder { name, .. }) if name == "other"));
+        assert!(matches!(read(tree(&["rank0/", "rank1x/"]).path()), Err(Error::ForeignFolder { name, .. }) if name == "rank1x"));
+        assert!(matches!(read(tree(&["rank0/", "step0/"]).path()), Err(Error::ForeignFolder { .. })));
+        assert!(matches!(read(tree(&["rank/", "rank0/"]).path()), Err(Error::SameNumber { .. })));
+        assert!(matches!(read(tree(&[]).path()), Err(Error::EmptyFolder { .. })));
+        assert!(matches!(read(Path::new("/nowhere/at/all")), Err(Error::Input { .. })));
+    }
+}

@@ -1,0 +1,112 @@
+//! What a run is asked to do, and what it answers.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::metrics::Mode;
+
+/// One run of `graph_visualize`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Request {
+    /// Folder of the dump under test.
+    pub target: PathBuf,
+    /// Folder of the dump it is held against; without it the target's tree is built alone.
+    pub golden: Option<PathBuf>,
+    /// Folder of the result; made if missing.
+    pub output: PathBuf,
+    /// Time of the start as `YYYYMMDDHHMMSS`, part of the result's name.
+    pub stamp: String,
+    /// Give overflow levels.
+    pub overflow_check: bool,
+    /// Worker threads; all cores when absent.
+    pub jobs: Option<usize>,
+}
+
+/// What became of one rank.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct PartSummary {
+    /// Number in the `step` column.
+    pub step: u64,
+    /// Number in the `rank` column.
+    pub rank: u64,
+    /// Nodes of the target's tree, the root included.
+    pub target_nodes: u64,
+    /// Nodes of the golden tree, the root included; 0 in a build.
+    pub golden_nodes: u64,
+    /// Target nodes with a partner, the root not counted.
+    pub matched: u64,
+    /// Target nodes without a partner, the root not counted.
+    pub only_target: u64,
+    /// Golden nodes without a partner, the root not counted.
+    pub only_golden: u64,
+    /// Matched target nodes by verdict.
+    pub verdicts: VerdictCounts,
+    /// Nodes by overflow level (target and golden).
+    pub overflow: OverflowCounts,
+    /// Golden parameters that no target parameter faces.
+    pub surplus_golden_parameters: u64,
+}
+
+/// Target nodes by verdict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VerdictCounts {
+    /// Nodes judged `error`.
+    pub error: u64,
+    /// Nodes judged `warning`.
+    pub warning: u64,
+    /// Nodes judged `pass`.
+    pub pass: u64,
+    /// Nodes with a partner but without a parameter to compare.
+    pub not_compared: u64,
+}
+
+/// Nodes by overflow level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OverflowCounts {
+    /// Level `critical`.
+    pub critical: u64,
+    /// Level `high`.
+    pub high: u64,
+    /// Level `medium`.
+    pub medium: u64,
+}
+
+/// A rank (or a whole step) that is missing from the result.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// Number of the step.
+    pub step: u64,
+    /// Number of the rank; `None` for a whole step.
+    pub rank: Option<u64>,
+    /// Why, with the file and the place.
+    pub reason: String,
+}
+
+/// What a run answers.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Summary {
+    /// The finished file.
+    pub output: PathBuf,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Wall time of the run in seconds.
+    pub seconds: f64,
+    /// `true` for a comparison, `false` for a build.
+    pub compare: bool,
+    /// What was compared; `None` in a build.
+    pub mode: Option<Mode>,
+    /// Task recorded in the target's dump.
+    pub task: Option<String>,
+    /// Framework of the target.
+    pub target_framework: String,
+    /// Framework of the golden side.
+    pub golden_framework: Option<String>,
+    /// One entry per rank, in the order step, rank.
+    pub parts: Vec<PartSummary>,
+    /// What is missing. Not empty: exit status 3.
+    pub left_out: Vec<LeftOut>,
+    /// One sentence each.
+    pub warnings: Vec<String>,
+}

@@ -1,0 +1,258 @@
+//! Doing the plan.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use super::layout::{self, Layout};
+use super::pairing::{self, Pair, Plan};
+use super::prepare::{self, Prepared};
+use super::request::{LeftOut, OverflowCounts, PartSummary, Request, Summary, VerdictCounts};
+use super::turn::Turn;
+use super::{output, Error, Progress};
+use crate::dump::Framework;
+use crate::metrics::Mode;
+use crate::part::{self, Watch};
+use crate::visdb::{schema, Cell, Config, PartTotals, Task, Writer, EXTENSION};
+
+/// Runs `request` to its end. `progress` may be polled and cancelled from another thread.
+///
+/// Without a golden side the target's trees are stored alone. Ranks that cannot be read are left out and listed in the
+/// summary; an error means that no file was written.
+pub fn run(request: &Request, progress: &Progress) -> Result<Summary, Error> {
+    let started = Instant::now();
+    output::prepare(&request.output)?;
+    let target = layout::read(&request.target)?;
+    let golden = request.golden.as_deref().map(layout::read).transpose()?;
+    let plan = match &golden {
+        Some(golden) => pairing::compare(&target, golden)?,
+        None => pairing::build(&target),
+    };
+    progress.start(plan.pairs.len());
+    let mut state = State::new(request, &target, golden.as_ref(), &plan);
+    let jobs = request.jobs.filter(|&jobs| jobs > 0).unwrap_or_else(cores);
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(jobs)
+        .build()
+        .map_err(|reason| Error::Part(format!("cannot start {jobs} workers: {reason}; give a smaller --jobs")))?;
+    state.writer = Some(Writer::create(&request.output, &file_name(request))?);
+    let shared = Mutex::new(state);
+    work(request, &plan.pairs, jobs, &pool, progress, &shared);
+    shared.into_inner().unwrap_or_else(PoisonError::into_inner).finish(request, progress, started)
+}
+
+/// Cores that this process may use.
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+/// Name of the result.
+fn file_name(request: &Request) -> String {
+    format!("{}_{}{EXTENSION}", if request.golden.is_some() { "compare" } else { "build" }, request.stamp)
+}
+
+/// Prepares all pairs on `jobs` threads and writes them in order.
+fn work(request: &Request, pairs: &[Pair], jobs: usize, pool: &rayon::ThreadPool, progress: &Progress, shared: &Mutex<State>) {
+    let (next, turn) = (AtomicUsize::new(0), Turn::default());
+    std::thread::scope(|scope| {
+        for _ in 0..jobs.min(pairs.len()) {
+            scope.spawn(|| loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                let Some(pair) = pairs.get(number) else { break };
+                let files = if progress.is_cancelled() { None } else { Some(prepare::read(pair, pool)) };
+                let prepared = files.as_ref().map(|files| match files {
+                    Ok(files) => prepare::match_up(files, pool),
+                    Err(reason) => Err(prepare::Error::Read(reason.to_string())),
+                });
+                let _holder = turn.wait_for(number);
+                let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                match prepared {
+                    Some(Ok(prepared)) => state.write(request, pair, &prepared, pool, progress),
+                    Some(Err(reason)) => state.leave_out(pair, reason.to_string()),
+                    None => {}
+                }
+                progress.part_done();
+            });
+        }
+    });
+}
+
+/// What is known of the run so far.
+struct State {
+    writer: Option<Writer>,
+    /// Why the run ends without a file.
+    fatal: Option<Error>,
+    summary: Summary,
+    micro_steps: i64,
+}
+
+impl State {
+    fn new(request: &Request, target: &Layout, golden: Option<&Layout>, plan: &Plan) -> State {
+        let mut warnings = Vec::new();
+        for layout in std::iter::once(target).chain(golden) {
+            warnings.extend(layout.ignored.iter().map(|path| format!("{path}: not a rank or step folder, ignored")));
+        }
+        warnings.extend(plan.one_sided.iter().cloned());
+        let left_out = plan.left_out.iter().map(|(step, reason)| LeftOut { step: *step, rank: None, reason: reason.clone() }).collect();
+        let summary = Summary { compare: request.golden.is_some(), warnings, left_out, ..Summary::default() };
+        State { writer: None, fatal: None, summary, micro_steps: 1 }
+    }
+
+    fn leave_out(&mut self, pair: &Pair, reason: String) {
+        self.summary.left_out.push(LeftOut { step: pair.step, rank: Some(pair.rank), reason });
+    }
+
+    /// Writes one part; undoes it when it fails.
+    fn write(&mut self, request: &Request, pair: &Pair, prepared: &Prepared<'_>, pool: &rayon::ThreadPool, progress: &Progress) {
+        let Some(writer) = &mut self.writer else { return };
+        if let (Some(mode), Some(first)) = (prepared.mode(), self.summary.mode) {
+            if mode != first {
+                let reason = format!("{}: holds other data than the ranks before it ({mode:?}, not {first:?})", pair.target.path.display());
+                self.leave_out(pair, reason);
+                return;
+            }
+        }
+        let part = prepared.part(pair.step, pair.rank, request.overflow_check);
+        let watch = PartWatch { progress, last: AtomicUsize::new(0) };
+        let written = writer
+            .begin_part(pair.step, pair.rank)
+            .map_err(part::Error::from)
+            .and_then(|()| part::emit(&part, writer, pool, &watch))
+            .and_then(|report| Ok((report, writer.finish_part()?)));
+        match written {
+            Ok((report, totals)) => self.note(pair, prepared, &report, &totals),
+            Err(part::Error::Cancelled) => self.fail(Error::Interrupted),
+            Err(part::Error::Write(reason)) => self.fail(Error::Write(reason)),
+            Err(reason) => match writer.rollback_part() {
+                Ok(()) => self.leave_out(pair, reason.to_string()),
+                Err(reason) => self.fail(Error::Write(reason)),
+            },
+        }
+    }
+
+    /// Ends the run; the unfinished file goes with its writer.
+    fn fail(&mut self, reason: Error) {
+        self.writer = None;
+        self.fatal = Some(reason);
+    }
+
+    fn note(&mut self, pair: &Pair, prepared: &Prepared<'_>, report: &part::Report, totals: &PartTotals) {
+        let summary = &mut self.summary;
+        if summary.parts.is_empty() {
+            summary.mode = prepared.mode();
+            summary.task = prepared.task().map(str::to_owned);
+            let (target, golden) = prepared.frameworks();
+            summary.target_framework = target.map(Framework::as_str).unwrap_or_default().to_owned();
+            summary.golden_framework = golden.map(|framework| framework.as_str().to_owned());
+        }
+        summary.warnings.extend(prepared.warnings().map(|warning| format!("step {} rank {}: {warning}", pair.step, pair.rank)));
+        self.micro_steps = self.micro_steps.max(prepared.micro_steps());
+        let [critical, high, medium] = report.overflow;
+        let counts = prepared.node_counts();
+        summary.parts.push(PartSummary {
+            step: pair.step,
+            rank: pair.rank,
+            target_nodes: counts.target,
+            golden_nodes: counts.golden,
+            matched: counts.matched,
+            only_target: counts.only_target,
+            only_golden: counts.only_golden,
+            verdicts: verdict_counts(totals),
+            overflow: OverflowCounts { critical, high, medium },
+            surplus_golden_parameters: report.surplus_golden_parameters,
+        });
+    }
+
+    /// Closes the file and answers.
+    fn finish(mut self, request: &Request, progress: &Progress, started: Instant) -> Result<Summary, Error> {
+        if progress.is_cancelled() {
+            return Err(Error::Interrupted);
+        }
+        if let Some(reason) = self.fatal {
+            return Err(reason);
+        }
+        let Some(mut writer) = self.writer.take().filter(|_| !self.summary.parts.is_empty()) else {
+            return Err(Error::Part(self.why_nothing(&request.target)));
+        };
+        progress.finish();
+        self.describe(request, &mut writer)?;
+        self.summary.output = writer.complete(&self.config(request))?.publish()?;
+        self.summary.bytes = std::fs::metadata(&self.summary.output).map_or(0, |metadata| metadata.len());
+        self.summary.seconds = started.elapsed().as_secs_f64();
+        Ok(self.summary)
+    }
+
+    /// Writes our own tables about the run.
+    fn describe(&self, request: &Request, writer: &mut Writer) -> Result<(), Error> {
+        let json = |value: &serde_json::Value| value.to_string();
+        let inputs = serde_json::json!({ "target": absolute(&request.target), "golden": request.golden.as_deref().map(absolute) });
+        let facts = [
+            ("created", request.stamp.clone()),
+            ("inputs", json(&inputs)),
+            ("options", serde_json::to_string(request).unwrap_or_default()),
+            ("schema_version", schema::SCHEMA_VERSION.to_string()),
+            ("tool_version", env!("CARGO_PKG_VERSION").to_owned()),
+        ];
+        for (key, value) in &facts {
+            writer.add_row(&schema::META, &[Cell::Text(key), Cell::Text(value)])?;
+        }
+        for left_out in &self.summary.left_out {
+            let rank = left_out.rank.map_or(Cell::Null, |rank| Cell::Integer(rank as i64));
+            let row = [Cell::Integer(left_out.step as i64), rank, Cell::Text(&left_out.reason)];
+            writer.add_row(&schema::SKIPPED, &row)?;
+        }
+        Ok(())
+    }
+
+    fn config(&self, request: &Request) -> Config {
+        Config {
+            task: task(self.summary.mode),
+            micro_steps: u32::try_from(self.micro_steps).unwrap_or(u32::MAX),
+            overflow_check: request.overflow_check,
+            extra_columns: Vec::new(),
+        }
+    }
+
+    /// One line for a run of which nothing is left.
+    fn why_nothing(&self, target: &Path) -> String {
+        match self.summary.left_out.as_slice() {
+            [] => format!("{}: no rank found", target.display()),
+            [only] => only.reason.clone(),
+            [first, rest @ ..] => format!("{} (and {} more ranks could not be used)", first.reason, rest.len()),
+        }
+    }
+}
+
+/// Tells the progress of the part being written.
+struct PartWatch<'p> {
+    progress: &'p Progress,
+    last: AtomicUsize,
+}
+
+impl Watch for PartWatch<'_> {
+    fn nodes_written(&self, done: usize, total: usize) -> bool {
+        let last = self.last.swap(done, Ordering::Relaxed);
+        self.progress.advance(done, total, done - last);
+        !self.progress.is_cancelled()
+    }
+}
+
+fn absolute(path: &Path) -> String {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned()).display().to_string()
+}
+
+fn verdict_counts(totals: &PartTotals) -> VerdictCounts {
+    let counts = &totals.target;
+    VerdictCounts { error: counts.error, warning: counts.warning, pass: counts.pass, not_compared: counts.not_compared }
+}
+
+fn task(mode: Option<Mode>) -> Task {
+    match mode {
+        None => Task::Build,
+        Some(Mode::Statistics) => Task::Summary,
+        Some(Mode::Md5) => Task::Md5,
+        Some(Mode::Tensor) => Task::All,
+        Some(Mode::Structure) => Task::Structure,
+    }
+}

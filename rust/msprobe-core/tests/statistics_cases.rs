@@ -1,0 +1,27 @@
+//! Differences of statistics as msProbe 26.2 stores them (tests/data/metrics/statistics_cases.json).
+
+use bumpalo::Bump;
+use msprobe_core::dump::json::parse;
+use msprobe_core::metrics::statistics::{difference, Cell};
+
+fn text(cell: Cell) -> String {
+    let mut out = Vec::new();
+    cell.push_text(&mut out);
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn differences_equal_the_recorded_ones() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/metrics/statistics_cases.json");
+    let all: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let cases = all["cases"].as_array().unwrap();
+    assert!(cases.len() > 300, "{}", cases.len());
+    for case in cases {
+        let bump = Bump::new();
+        let (target, golden) = (case["npu"].as_str().unwrap(), case["bench"].as_str().unwrap());
+        let found = difference(parse(target.as_bytes(), &bump).unwrap(), parse(golden.as_bytes(), &bump).unwrap());
+        let got = (text(found.absolute), text(found.relative));
+        let expected = (case["graph"]["db_diff"].as_str().unwrap().to_owned(), case["graph"]["db_rel"].as_str().unwrap().to_owned());
+        assert_eq!(got, expected, "{target} against {golden}");
+    }
+}
