@@ -3,7 +3,8 @@
 use bumpalo::Bump;
 use msprobe_core::dump::json::Value;
 use msprobe_core::metrics::Mode;
-use msprobe_core::verdict::{judge, leaves_memory_uninitialised, Facts, JudgedRow, Measure, Measures, Rules, Verdict};
+use msprobe_core::name::returns_uninitialised_memory;
+use msprobe_core::verdict::{judge, Facts, JudgedRow, Measure, Measures, Rules, Verdict};
 use serde_json::Value as Json;
 
 fn cases() -> Vec<Json> {
@@ -105,7 +106,7 @@ fn uninitialised_memory_is_known_by_the_api() {
         };
         // Where the recorded index is not the verdict's own, the API must be one of the six.
         if index != own {
-            assert!(leaves_memory_uninitialised(&api), "{}", case["id"]);
+            assert!(returns_uninitialised_memory(&api), "{}", case["id"]);
         }
     }
 }

@@ -23,6 +23,29 @@ pub enum Framework {
     MindSpore,
 }
 
+impl Framework {
+    /// The name recorded in dumps.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Framework::PyTorch => "pytorch",
+            Framework::MindSpore => "mindspore",
+        }
+    }
+
+    /// The framework that is recorded as `text`; other names (`mindtorch`) tell nothing about the data.
+    #[must_use]
+    pub fn from_text(text: &str) -> Option<Framework> {
+        [Framework::PyTorch, Framework::MindSpore].into_iter().find(|framework| framework.as_str() == text)
+    }
+}
+
+impl std::fmt::Display for Framework {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 /// One `dump.json`: completely checked, its entries indexed by name, their content read again on demand.
 #[derive(Debug)]
 pub struct DumpFile {

@@ -1,10 +1,10 @@
 //! Rows as JSON text: the values of `input_data` and `output_data`.
 
 use super::compare::RowResult;
-use crate::dump::json::Value;
-use crate::dump::rows::Row;
+use crate::dump::push_stored;
+use crate::dump::rows::{Row, RowKind};
 use crate::metrics::Mode;
-use crate::text::{json, python, stored};
+use crate::text::json;
 
 /// What decides which fields of a row are shown.
 #[derive(Clone, Copy, Debug)]
@@ -24,20 +24,21 @@ const RELATIVE_ERRORS: [&str; 4] = ["MaxRelativeErr", "MinRelativeErr", "MeanRel
 pub(super) fn push_row(out: &mut Vec<u8>, row: &Row<'_>, shown: Shown, compared: Option<(Mode, &RowResult)>) {
     json::push_string(out, row.name);
     out.extend_from_slice(b": {");
-    if row.is_null() {
+    if row.kind == RowKind::Null {
         out.extend_from_slice(b"\"value\": \"null\"}");
         return;
     }
     let start = out.len();
-    let process_group = row.type_text() == Some("torch.ProcessGroup");
+    let process_group = row.type_text() == "torch.ProcessGroup";
     for (key, value) in &row.fields {
         let hidden = (*key == "md5" && !shown.md5)
             || (shown.batched_p2p && P2P_FIELDS.contains(key))
             || (process_group && !PROCESS_GROUP_FIELDS.contains(key));
         if !hidden {
-            push_key(out, key);
-            push_value(out, *value);
-            out.extend_from_slice(b"\", ");
+            json::push_string(out, key);
+            out.extend_from_slice(b": ");
+            push_stored(out, *value);
+            out.extend_from_slice(b", ");
         }
     }
     if let Some((mode, result)) = compared {
@@ -49,31 +50,6 @@ pub(super) fn push_row(out: &mut Vec<u8>, row: &Row<'_>, shown: Shown, compared:
         out.truncate(out.len() - 2);
     }
     out.push(b'}');
-}
-
-/// Appends `"<key>": "`.
-fn push_key(out: &mut Vec<u8>, key: &str) {
-    json::push_string(out, key);
-    out.extend_from_slice(b": \"");
-}
-
-/// Appends the text of a value as it is stored, without quotes.
-fn push_value(out: &mut Vec<u8>, value: Value<'_>) {
-    match value {
-        Value::Null => out.extend_from_slice(b"null"),
-        Value::Int(text) => out.extend_from_slice(text.as_bytes()),
-        Value::Float(x) => python::push_float(out, x),
-        Value::Str(text) => {
-            let start = out.len();
-            stored::push_cleaned(out, text);
-            json::escape_tail(out, start);
-        }
-        other => {
-            let start = out.len();
-            python::push_value(out, other);
-            json::escape_tail(out, start);
-        }
-    }
 }
 
 /// Appends the columns of a comparison, each followed by a comma and a blank.

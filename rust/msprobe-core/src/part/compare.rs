@@ -1,6 +1,7 @@
 //! One pair of nodes, compared: the differences of every target row, its verdict, and the node's.
 
-use crate::dump::rows::{Row, RowClass};
+use crate::dump::json::Value;
+use crate::dump::rows::{Field, Row, RowClass};
 use crate::matching::Pairs;
 use crate::metrics::statistics::{difference, Differences};
 use crate::metrics::Mode;
@@ -27,7 +28,7 @@ const NO_GOLDEN_ROW: &str = "info: the golden node has no such parameter";
 pub(super) fn compare_rows(rules: Rules, target: &[Row<'_>], golden: &[Row<'_>], pairs: &Pairs, out: &mut Vec<RowResult>) -> Option<Verdict> {
     out.clear();
     let mut judged_rows = Vec::with_capacity(target.len());
-    for (row, partner) in target.iter().zip(&pairs.golden_of) {
+    for (row, partner) in target.iter().zip(pairs.golden_of()) {
         let partner = partner.map(|index| &golden[index]);
         let differences = match partner {
             Some(partner) if rules.mode == Mode::Statistics => differences(row, partner),
@@ -38,7 +39,7 @@ pub(super) fn compare_rows(rules: Rules, target: &[Row<'_>], golden: &[Row<'_>],
         judged_rows.push(JudgedRow { is_output, target: facts(row), golden: partner.map(facts), measures });
         out.push(RowResult {
             differences,
-            same_requires_grad: partner.is_some_and(|partner| row.requires_grad() == partner.requires_grad()),
+            same_requires_grad: partner.is_some_and(|partner| row.get(Field::RequiresGrad) == partner.get(Field::RequiresGrad)),
             judged: RowVerdict::PASS,
             reason: partner.is_none().then_some(NO_GOLDEN_ROW),
         });
@@ -52,22 +53,18 @@ pub(super) fn compare_rows(rules: Rules, target: &[Row<'_>], golden: &[Row<'_>],
 }
 
 fn differences(target: &Row<'_>, golden: &Row<'_>) -> Differences {
-    Differences([
-        difference(target.max(), golden.max()),
-        difference(target.min(), golden.min()),
-        difference(target.mean(), golden.mean()),
-        difference(target.norm(), golden.norm()),
-    ])
+    let (target, golden) = (target.statistics(), golden.statistics());
+    Differences(std::array::from_fn(|statistic| difference(target[statistic], golden[statistic])))
 }
 
 fn facts<'a>(row: &Row<'a>) -> Facts<'a> {
     Facts {
         name: row.name,
-        dtype: row.dtype(),
-        shape: row.shape(),
-        requires_grad: row.requires_grad(),
-        max: row.max(),
-        min: row.min(),
-        md5: row.md5(),
+        dtype: row.get(Field::Dtype),
+        shape: row.get(Field::Shape),
+        requires_grad: row.get(Field::RequiresGrad),
+        max: row.get(Field::Max),
+        min: row.get(Field::Min),
+        md5: Value::Str(row.md5()),
     }
 }

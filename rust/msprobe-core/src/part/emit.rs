@@ -98,7 +98,7 @@ fn emit_side(
         Ok(())
     })?;
     for text in &stacks.texts {
-        writer.append_stack(side, text)?;
+        writer.append_stack(side, text.as_deref())?;
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use crate::metrics::Mode;
 use crate::name::{self, NodeKind};
 use crate::overflow;
 use crate::text::json;
-use crate::verdict::{leaves_memory_uninitialised, Rules, Verdict};
+use crate::verdict::{Rules, Verdict};
 use crate::visdb::{EncodedNodes, GraphKey, MatchedBy, NodeHead, NodeResult, OverflowLevel, PrecisionIndex, Side};
 
 /// One graph of a part, ready to be rendered; shared by the workers.
@@ -86,8 +86,8 @@ impl<'a> Scene<'a> {
     fn partner(&self, id: NodeId) -> Option<(NodeId, How)> {
         let matched = self.part.golden.as_ref()?.matched;
         match self.side {
-            Side::Target => matched.golden_of(id).map(|golden| (golden, matched.how(id))),
-            Side::Golden => matched.target_of(id).map(|target| (target, matched.how(target))),
+            Side::Target => Some((matched.golden_of(id)?, matched.how(id)?)),
+            Side::Golden => matched.target_of(id).and_then(|target| Some((target, matched.how(target)?))),
         }
     }
 
@@ -108,8 +108,8 @@ impl<'a> Scene<'a> {
         let rows = entry.map(|entry| collect_rows(node.name(), entry, bump));
         let rows: &[Row<'_>] = rows.as_deref().unwrap_or_default();
         let mut outcome = Outcome::default();
-        if self.part.overflow_check && !rows.is_empty() {
-            outcome.level = overflow::level(node.name(), rows).map(stored_level);
+        if let Some(entry) = entry.as_ref().filter(|_| self.part.overflow_check) {
+            outcome.level = overflow::level(node.name(), entry).map(stored_level);
         }
         results.clear();
         let mode = self.compare(id, partner.map(|(id, _)| id), rows, bump, pairs, results, surplus, &mut outcome)?;
@@ -124,7 +124,7 @@ impl<'a> Scene<'a> {
         let each = || rows.iter().enumerate().map(|(index, row)| (row, compared(index)));
         push_rows(writer.input_data(), shown, each().filter(|(row, _)| row.class != RowClass::Output));
         push_rows(writer.output_data(), shown, each().filter(|(row, _)| row.class == RowClass::Output));
-        writer.end(&result(&outcome));
+        writer.end(result(&outcome));
         Ok(outcome)
     }
 
@@ -136,7 +136,7 @@ impl<'a> Scene<'a> {
         if let (Some((partner, _)), Some(other)) = (partner, self.other) {
             links.push(other, partner, writer.matched_node_link());
         }
-        writer.end(&result(&outcome));
+        writer.end(result(&outcome));
     }
 
     fn head(&self, id: NodeId, how: Option<How>) -> NodeHead<'a> {
@@ -191,10 +191,10 @@ impl<'a> Scene<'a> {
         let golden_rows = entry.map(|entry| collect_rows(name, entry, bump));
         let golden_rows: &[Row<'_>] = golden_rows.as_deref().unwrap_or_default();
         pair_rows(rows, golden_rows, pairs);
-        surplus.extend(pairs.surplus.iter().map(|&index| Surplus { node: id, row: golden_rows[index].name.to_owned() }));
+        surplus.extend(pairs.surplus().iter().map(|&index| Surplus { node: id, row: golden_rows[index].name.to_owned() }));
         let rules = Rules { mode: golden.mode, merged: false, cross_framework: golden.cross_framework };
         outcome.verdict = compare_rows(rules, rows, golden_rows, pairs, results);
-        if outcome.verdict.is_some() && name::api_name(self.own.graph[id].name()).is_some_and(leaves_memory_uninitialised) {
+        if outcome.verdict.is_some() && name::is_uninitialised_memory(self.own.graph[id].name()) {
             outcome.verdict = Some(Verdict::Pass);
         }
         Ok(Some(golden.mode))

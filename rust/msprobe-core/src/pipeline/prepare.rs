@@ -140,7 +140,7 @@ pub(super) fn match_up<'a>(files: &'a Files, pool: &rayon::ThreadPool) -> Result
     let (target, golden) = pool.install(|| rayon::join(|| build(&files.target), || build(golden_files)));
     let ((target, target_notes), (golden, golden_notes)) = (target?, golden?);
     let matched = match_by_place(&target, &golden);
-    if matched.pairs() <= 1 && target.len() > 1 {
+    if matched.len() <= 1 && target.len() > 1 {
         return Err(Error::NothingMatched { target: files.target.dir().to_owned(), golden: golden_files.dir().to_owned() });
     }
     let micro_steps = micro_steps_of_both(&target, &golden);
@@ -194,7 +194,7 @@ impl<'a> Prepared<'a> {
     pub(super) fn node_counts(&self) -> NodeCounts {
         let target = self.target.len() as u64;
         let golden = self.golden.as_ref().map_or(0, |golden| golden.graph.len() as u64);
-        let matched = self.golden.as_ref().map_or(0, |golden| golden.matched.pairs() as u64 - 1);
+        let matched = self.golden.as_ref().map_or(0, |golden| golden.matched.len() as u64 - 1);
         let only = |nodes: u64| nodes.saturating_sub(matched + 1);
         let only_target = if self.golden.is_some() { only(target) } else { 0 };
         NodeCounts { target, golden, matched, only_target, only_golden: only(golden) }

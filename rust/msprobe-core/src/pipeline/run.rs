@@ -14,7 +14,7 @@ use super::{output, Error, Progress};
 use crate::dump::Framework;
 use crate::metrics::Mode;
 use crate::part::{self, Watch};
-use crate::visdb::{schema, Cell, Config, PartTotals, Task, Writer, EXTENSION};
+use crate::visdb::{schema, write, Cell, Config, PartTotals, Task, Writer};
 
 /// Runs `request` to its end. `progress` may be polled and cancelled from another thread.
 ///
@@ -49,7 +49,7 @@ fn cores() -> usize {
 
 /// Name of the result.
 fn file_name(request: &Request) -> String {
-    format!("{}_{}{EXTENSION}", if request.golden.is_some() { "compare" } else { "build" }, request.stamp)
+    format!("{}_{}{}", if request.golden.is_some() { "compare" } else { "build" }, request.stamp, write::EXTENSION)
 }
 
 /// Prepares all pairs on `jobs` threads and writes them in order.
@@ -244,7 +244,7 @@ fn absolute(path: &Path) -> String {
 
 fn verdict_counts(totals: &PartTotals) -> VerdictCounts {
     let counts = &totals.target;
-    VerdictCounts { error: counts.error, warning: counts.warning, pass: counts.pass, not_compared: counts.not_compared }
+    VerdictCounts { error: counts.error.into(), warning: counts.warning.into(), pass: counts.pass.into(), not_compared: counts.not_compared.into() }
 }
 
 fn task(mode: Option<Mode>) -> Task {

@@ -1,8 +1,8 @@
 //! APIs whose rows say nothing about precision.
 
-/// APIs whose output is memory that nothing has written yet: they never count as errors.
-const UNINITIALISED: [&str; 6] = ["empty", "empty_like", "empty_with_format", "new_empty_strided", "new_empty", "empty_strided"];
-/// Further APIs of which no row is judged.
+use crate::name::returns_uninitialised_memory;
+
+/// APIs of which no row is judged, beside those that return uninitialised memory.
 const NOT_JUDGED: [&str; 3] = ["numpy", "to", "__setitem__"];
 /// APIs whose inputs are buffers to be overwritten: only their outputs are judged.
 const OUTPUT_ONLY: [&str; 4] = ["_reduce_scatter_base", "_all_gather_base", "all_to_all_single", "batch_isend_irecv"];
@@ -21,14 +21,8 @@ pub(super) enum Scope {
 /// The scope of the API called `api`; `None` stands for a node whose API cannot be told.
 pub(super) fn scope(api: Option<&str>) -> Scope {
     match api {
-        Some(api) if UNINITIALISED.contains(&api) || NOT_JUDGED.contains(&api) => Scope::None,
+        Some(api) if returns_uninitialised_memory(api) || NOT_JUDGED.contains(&api) => Scope::None,
         Some(api) if OUTPUT_ONLY.contains(&api) => Scope::Outputs,
         _ => Scope::All,
     }
-}
-
-/// Whether the API `api` returns memory that nothing has written yet.
-#[must_use]
-pub fn leaves_memory_uninitialised(api: &str) -> bool {
-    UNINITIALISED.contains(&api)
 }

@@ -13,8 +13,6 @@ mod exempt;
 use crate::dump::json::Value;
 use crate::metrics::Mode;
 
-pub use exempt::leaves_memory_uninitialised;
-
 /// Verdict of a row or node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -193,8 +193,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Appends the next stack of a side, `stack_info` being JSON; returns its number, counted from 0 in each graph.
-    pub fn append_stack(&mut self, side: Side, stack_info: &str) -> Result<u32> {
+    /// Appends the next stack of a side, `stack_info` being JSON or, for a stack recorded as null, absent; returns its number, counted from 0 in each graph.
+    pub fn append_stack(&mut self, side: Side, stack_info: Option<&str>) -> Result<u32> {
         let Some(part) = self.part.as_mut() else {
             return Err(self.bad_rows((0, 0), "a stack outside of any part"));
         };
@@ -204,7 +204,7 @@ impl Writer {
         push_stack_id(&mut id, &graph_id(side, part.step, part.rank), k);
         let id = String::from_utf8_lossy(&id);
         self.scratch.clear();
-        push_record(&mut self.scratch, &[Cell::Text(&id), Cell::Text(stack_info)]);
+        push_record(&mut self.scratch, &[Cell::Text(&id), stack_info.into()]);
         let rowid = self.stacks.append(&self.scratch, &mut self.output).map_err(Error::io(self.partial.path(), "write"))?;
         numbers.push(rowid);
         Ok(k)
