@@ -1,6 +1,8 @@
 //! The core's types as the boundary sees them: JSON in, JSON out, an exit status for each kind of failure.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+pub use msprobe_core::pipeline::{Progress, Request};
+use msprobe_core::pipeline::{self, Error};
+use serde_json::json;
 
 /// Why the engine gave up.
 pub struct Failure {
@@ -17,32 +19,30 @@ impl Failure {
     }
 }
 
-/// What is to be done.
-pub struct Request;
-
-/// How far it is.
-#[derive(Default)]
-pub struct Progress {
-    cancelled: AtomicBool,
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self { exit_status: error.exit_status(), message: error.to_string() }
+    }
 }
 
 /// Reads a request.
 pub fn request(json: &str) -> Result<Request, serde_json::Error> {
-    serde_json::from_str::<serde_json::Value>(json).map(|_| Request)
+    serde_json::from_str(json)
 }
 
 /// Does the work and returns the summary as JSON.
-pub fn run(_request: &Request, progress: &Progress) -> Result<String, Failure> {
-    let exit_status = if progress.cancelled.load(Ordering::Relaxed) { 130 } else { 1 };
-    Err(Failure { exit_status, message: "this build has no engine yet".to_owned() })
+pub fn run(request: &Request, progress: &Progress) -> Result<String, Failure> {
+    let summary = pipeline::run(request, progress)?;
+    serde_json::to_string(&summary).map_err(|error| Failure { exit_status: 1, message: error.to_string() })
 }
 
 /// Asks the work to stop.
 pub fn cancel(progress: &Progress) {
-    progress.cancelled.store(true, Ordering::Relaxed);
+    progress.cancel();
 }
 
 /// Where the work stands, as JSON.
-pub fn snapshot(_progress: &Progress) -> String {
-    "{}".to_owned()
+pub fn snapshot(progress: &Progress) -> String {
+    let (done, total) = progress.ranks();
+    json!({ "phase": progress.phase(), "percent": progress.percent(), "ranks_done": done, "ranks": total, "nodes": progress.nodes() }).to_string()
 }
