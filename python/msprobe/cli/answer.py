@@ -44,7 +44,7 @@ class Summary(TypedDict):
     compare: bool
     mode: str | None
     task: str | None
-    target_framework: str
+    target_framework: str | None
     golden_framework: str | None
     parts: list[Part]
     left_out: list[LeftOut]
@@ -90,7 +90,7 @@ def lines(summary: Summary) -> Iterator[str]:
             yield f"{place(part):<{width}}   {_one_rank(part, compare)}"
         yield ""
     where = place(parts[0]) if len(parts) == 1 else f"{len(parts)} ranks"
-    kind = [summary["mode"] or summary["task"] or "", summary["target_framework"]]
+    kind = [summary["mode"] or summary["task"] or "", summary["target_framework"] or ""]
     yield _line("target", where, f"{total['target_nodes']:,} nodes", *kind)
     if compare:
         framework = summary["golden_framework"] or ""

@@ -1,7 +1,7 @@
 //! Differences of statistics as msProbe 26.2 stores them (tests/data/metrics/statistics_cases.json).
 
 use bumpalo::Bump;
-use msprobe_core::dump::json::parse;
+use msprobe_core::dump::json::{parse, Scanner};
 use msprobe_core::metrics::statistics::{difference, Cell};
 
 fn text(cell: Cell) -> String {
@@ -19,7 +19,7 @@ fn differences_equal_the_recorded_ones() {
     for case in cases {
         let bump = Bump::new();
         let (target, golden) = (case["npu"].as_str().unwrap(), case["bench"].as_str().unwrap());
-        let found = difference(parse(target.as_bytes(), &bump).unwrap(), parse(golden.as_bytes(), &bump).unwrap());
+        let found = difference(parse(&mut Scanner::new(target, 0), &bump).unwrap(), parse(&mut Scanner::new(golden, 0), &bump).unwrap());
         let got = (text(found.absolute), text(found.relative));
         let expected = (case["graph"]["db_diff"].as_str().unwrap().to_owned(), case["graph"]["db_rel"].as_str().unwrap().to_owned());
         assert_eq!(got, expected, "{target} against {golden}");

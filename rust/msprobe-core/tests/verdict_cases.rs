@@ -86,10 +86,8 @@ fn verdicts_and_messages_equal_the_recorded_ones() {
             .into_iter()
             .map(|(verdict, messages)| (verdict, serde_json::from_str(&messages).unwrap()))
             .collect();
-        let got: Vec<(String, Vec<String>)> = judged
-            .iter()
-            .map(|row| (row.verdict.as_str().to_owned(), row.messages.iter().map(|m| (*m).to_owned()).collect()))
-            .collect();
+        let got: Vec<(String, Vec<String>)> =
+            judged.iter().map(|row| (row.verdict.as_str().to_owned(), row.messages.iter().map(|m| (*m).to_owned()).collect())).collect();
         assert_eq!(got, expected, "{id}");
     }
 }

@@ -1,7 +1,7 @@
 //! The core's types as the boundary sees them: JSON in, JSON out, an exit status for each kind of failure.
 
-pub use msprobe_core::pipeline::{Progress, Request};
 use msprobe_core::pipeline::{self, Error};
+pub use msprobe_core::pipeline::{Progress, Request};
 use serde_json::json;
 
 /// Why the engine gave up.
@@ -44,5 +44,6 @@ pub fn cancel(progress: &Progress) {
 /// Where the work stands, as JSON.
 pub fn snapshot(progress: &Progress) -> String {
     let (done, total) = progress.ranks();
-    json!({ "phase": progress.phase(), "percent": progress.percent(), "ranks_done": done, "ranks": total, "nodes": progress.nodes() }).to_string()
+    json!({ "phase": progress.phase(), "percent": progress.percent(), "ranks_done": done, "ranks": total, "nodes": progress.nodes() })
+        .to_string()
 }

@@ -1,6 +1,6 @@
 //! The kind of a node, decided by the start of its name.
 
-use super::parts::api_name;
+use super::parts::{api_name, is_number};
 
 /// Name of the root node of every graph.
 pub const ROOT: &str = "DefaultModel";
@@ -52,8 +52,22 @@ pub fn is_distributed(name: &str) -> bool {
 /// Whether the called API returns memory that nobody has written yet, so that its output means nothing.
 #[must_use]
 pub fn is_uninitialised_memory(name: &str) -> bool {
-    const APIS: [&str; 6] = ["empty", "empty_like", "empty_with_format", "new_empty_strided", "new_empty", "empty_strided"];
-    api_name(name).is_some_and(|api| APIS.contains(&api))
+    api_name(name).is_some_and(returns_uninitialised_memory)
+}
+
+/// The same for the bare name of an API.
+#[must_use]
+pub fn returns_uninitialised_memory(api: &str) -> bool {
+    matches!(api, "empty" | "empty_like" | "empty_with_format" | "new_empty_strided" | "new_empty" | "empty_strided")
+}
+
+/// An API's name without the `_rank<digits>` that a merge of ranks appends.
+#[must_use]
+pub fn without_rank(api: &str) -> &str {
+    match api.rfind("_rank") {
+        Some(at) if is_number(&api[at + 5..]) => &api[..at],
+        _ => api,
+    }
 }
 
 #[cfg(test)]

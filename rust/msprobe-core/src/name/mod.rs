@@ -18,7 +18,7 @@ mod kind;
 mod parts;
 
 pub use direction::{api_direction, forward_twin, module_call, passes_forward, switch_direction, with_direction, Direction, ModuleCall};
-pub use kind::{is_distributed, is_uninitialised_memory, NodeKind, ROOT};
+pub use kind::{is_distributed, is_uninitialised_memory, returns_uninitialised_memory, without_rank, NodeKind, ROOT};
 pub use parts::{
     api_name, data_name_stem, is_debug, is_number, is_parameters_grad, last_part, looks_nested, parameters_grad_owner, part, part_count,
     part_from_end, parts, without_last_parts,

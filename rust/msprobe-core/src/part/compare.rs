@@ -25,7 +25,13 @@ const NO_GOLDEN_ROW: &str = "info: the golden node has no such parameter";
 
 /// Compares the rows of a target node with those of its partner; `pairs` says which faces which. Writes one result per
 /// target row into `out` and returns the node's verdict.
-pub(super) fn compare_rows(rules: Rules, target: &[Row<'_>], golden: &[Row<'_>], pairs: &Pairs, out: &mut Vec<RowResult>) -> Option<Verdict> {
+pub(super) fn compare_rows(
+    rules: Rules,
+    target: &[Row<'_>],
+    golden: &[Row<'_>],
+    pairs: &Pairs,
+    out: &mut Vec<RowResult>,
+) -> Option<Verdict> {
     out.clear();
     let mut judged_rows = Vec::with_capacity(target.len());
     for (row, partner) in target.iter().zip(pairs.golden_of()) {

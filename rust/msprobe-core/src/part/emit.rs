@@ -76,7 +76,10 @@ fn emit_side(
             let window = CHUNK * CHUNKS_PER_WORKER * pool.current_num_threads();
             for nodes in scene.graph().order().chunks(window) {
                 let chunks = pool.install(|| {
-                    nodes.par_chunks(CHUNK).map_init(Scratch::default, |scratch, nodes| render_chunk(scene, nodes, scratch, spare)).collect()
+                    nodes
+                        .par_chunks(CHUNK)
+                        .map_init(Scratch::default, |scratch, nodes| render_chunk(scene, nodes, scratch, spare))
+                        .collect()
                 });
                 // The receiver hangs up when it fails or is told to stop.
                 if send.send(chunks).is_err() {

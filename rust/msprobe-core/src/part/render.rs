@@ -124,7 +124,7 @@ impl<'a> Scene<'a> {
         let each = || rows.iter().enumerate().map(|(index, row)| (row, compared(index)));
         push_rows(writer.input_data(), shown, each().filter(|(row, _)| row.class != RowClass::Output));
         push_rows(writer.output_data(), shown, each().filter(|(row, _)| row.class == RowClass::Output));
-        writer.end(result(&outcome));
+        writer.end(result(outcome));
         Ok(outcome)
     }
 
@@ -136,7 +136,7 @@ impl<'a> Scene<'a> {
         if let (Some((partner, _)), Some(other)) = (partner, self.other) {
             links.push(other, partner, writer.matched_node_link());
         }
-        writer.end(result(&outcome));
+        writer.end(result(outcome));
     }
 
     fn head(&self, id: NodeId, how: Option<How>) -> NodeHead<'a> {
@@ -217,7 +217,7 @@ fn push_rows<'r>(out: &mut Vec<u8>, shown: Shown, rows: impl Iterator<Item = (&'
     }
 }
 
-fn result(outcome: &Outcome) -> NodeResult {
+fn result(outcome: Outcome) -> NodeResult {
     let precision_index = outcome.verdict.map(|verdict| match verdict {
         Verdict::Pass => PrecisionIndex::Pass,
         Verdict::Warning => PrecisionIndex::Warning,

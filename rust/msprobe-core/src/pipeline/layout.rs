@@ -94,16 +94,35 @@ fn entries(path: &Path) -> Result<Entries, Error> {
     Ok(found)
 }
 
-/// The number after `prefix`: `Some(None)` for the bare prefix, `None` when the name is another one.
-fn numbered(name: &str, prefix: &str) -> Option<Option<u64>> {
-    let digits = name.strip_prefix(prefix)?;
-    if digits.is_empty() {
-        return Some(None);
+/// What a folder's name says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Label {
+    /// The prefix alone.
+    Bare,
+    /// The prefix and a number.
+    Number(u64),
+    /// Something else.
+    Foreign,
+}
+
+impl Label {
+    fn of(name: &str, prefix: &str) -> Label {
+        match name.strip_prefix(prefix) {
+            Some("") => Label::Bare,
+            Some(digits) if digits.bytes().all(|b| b.is_ascii_digit()) => digits.parse().map_or(Label::Foreign, Label::Number),
+            _ => Label::Foreign,
+        }
     }
-    if digits.bytes().all(|b| b.is_ascii_digit()) {
-        digits.parse().ok().map(Some)
-    } else {
-        None
+
+    fn is_foreign(self) -> bool {
+        self == Label::Foreign
+    }
+
+    fn number(self) -> Option<u64> {
+        match self {
+            Label::Number(number) => Some(number),
+            _ => None,
+        }
     }
 }
 
@@ -121,20 +140,20 @@ pub fn read(path: &Path) -> Result<Layout, Error> {
         let step = StepDir { number: None, path: path.to_owned(), ranks: vec![rank] };
         return Ok(Layout { kind: Kind::Single, steps: vec![step], ignored: Vec::new() });
     }
-    let steps = found.folders.iter().filter(|f| numbered(f, "step").is_some()).count();
+    let steps = found.folders.iter().filter(|f| !Label::of(f, "step").is_foreign()).count();
     if steps == 0 {
         let mut ignored = Vec::new();
         let ranks = ranks(path, &found, &mut ignored)?;
         let step = StepDir { number: None, path: path.to_owned(), ranks };
         return Ok(Layout { kind: Kind::Ranks, steps: vec![step], ignored });
     }
-    if let Some(foreign) = found.folders.iter().find(|f| numbered(f, "step").is_none()) {
+    if let Some(foreign) = found.folders.iter().find(|f| Label::of(f, "step").is_foreign()) {
         return Err(Error::ForeignFolder { path: path.to_owned(), name: foreign.clone(), expected: "step<number>" });
     }
     let mut ignored: Vec<String> = found.files.iter().map(|f| path.join(f).display().to_string()).collect();
     let mut by_number = BTreeMap::new();
     for name in &found.folders {
-        let number = numbered(name, "step").flatten().unwrap_or(0);
+        let number = Label::of(name, "step").number().unwrap_or(0);
         if let Some(twin) = by_number.insert(number, name) {
             return Err(Error::SameNumber { path: path.to_owned(), first: twin.clone(), second: name.clone() });
         }
@@ -154,14 +173,17 @@ fn ranks(path: &Path, found: &Entries, ignored: &mut Vec<String>) -> Result<Vec<
     ignored.extend(found.files.iter().map(|f| path.join(f).display().to_string()));
     let mut by_number = BTreeMap::new();
     for name in &found.folders {
-        let Some(number) = numbered(name, "rank") else { continue };
-        if let Some((_, twin)) = by_number.insert(number.unwrap_or(0), (number, name)) {
+        let label = Label::of(name, "rank");
+        if label.is_foreign() {
+            continue;
+        }
+        if let Some((_, twin)) = by_number.insert(label.number().unwrap_or(0), (label.number(), name)) {
             return Err(Error::SameNumber { path: path.to_owned(), first: twin.clone(), second: name.clone() });
         }
     }
-    let is_process = |name: &String| matches!(numbered(name, "proc"), Some(Some(_)));
+    let is_process = |name: &String| matches!(Label::of(name, "proc"), Label::Number(_));
     let processes: Vec<&String> = found.folders.iter().filter(|f| is_process(f)).collect();
-    let foreign = found.folders.iter().find(|f| numbered(f, "rank").is_none() && !is_process(f));
+    let foreign = found.folders.iter().find(|f| Label::of(f, "rank").is_foreign() && !is_process(f));
     if let Some(foreign) = foreign {
         return Err(Error::ForeignFolder { path: path.to_owned(), name: foreign.clone(), expected: "rank<number>" });
     }

@@ -89,10 +89,7 @@ pub(super) struct Files {
 /// Maps and checks the files of both sides, in parallel.
 pub(super) fn read(pair: &Pair, pool: &rayon::ThreadPool) -> Result<Files, Error> {
     let (target, golden) = pool.install(|| {
-        rayon::join(
-            || RankFiles::open(&pair.target.path),
-            || pair.golden.as_ref().map(|golden| RankFiles::open(&golden.path)).transpose(),
-        )
+        rayon::join(|| RankFiles::open(&pair.target.path), || pair.golden.as_ref().map(|golden| RankFiles::open(&golden.path)).transpose())
     });
     let (target, golden) = (target?, golden?);
     let (target_data_dir, golden_data_dir) = (dump_data_dir(&target), golden.as_ref().and_then(dump_data_dir));

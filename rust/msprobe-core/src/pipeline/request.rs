@@ -99,8 +99,8 @@ pub struct Summary {
     pub mode: Option<Mode>,
     /// Task recorded in the target's dump.
     pub task: Option<String>,
-    /// Framework of the target.
-    pub target_framework: String,
+    /// Framework of the target, if it can be told.
+    pub target_framework: Option<String>,
     /// Framework of the golden side.
     pub golden_framework: Option<String>,
     /// One entry per rank, in the order step, rank.

@@ -11,7 +11,6 @@ use super::prepare::{self, Prepared};
 use super::request::{LeftOut, OverflowCounts, PartSummary, Request, Summary, VerdictCounts};
 use super::turn::Turn;
 use super::{output, Error, Progress};
-use crate::dump::Framework;
 use crate::metrics::Mode;
 use crate::part::{self, Watch};
 use crate::visdb::{schema, write, Cell, Config, PartTotals, Task, Writer};
@@ -143,7 +142,7 @@ impl State {
             summary.mode = prepared.mode();
             summary.task = prepared.task().map(str::to_owned);
             let (target, golden) = prepared.frameworks();
-            summary.target_framework = target.map(Framework::as_str).unwrap_or_default().to_owned();
+            summary.target_framework = target.map(|framework| framework.as_str().to_owned());
             summary.golden_framework = golden.map(|framework| framework.as_str().to_owned());
         }
         summary.warnings.extend(prepared.warnings().map(|warning| format!("step {} rank {}: {warning}", pair.step, pair.rank)));
@@ -244,7 +243,12 @@ fn absolute(path: &Path) -> String {
 
 fn verdict_counts(totals: &PartTotals) -> VerdictCounts {
     let counts = &totals.target;
-    VerdictCounts { error: counts.error.into(), warning: counts.warning.into(), pass: counts.pass.into(), not_compared: counts.not_compared.into() }
+    VerdictCounts {
+        error: counts.error.into(),
+        warning: counts.warning.into(),
+        pass: counts.pass.into(),
+        not_compared: counts.not_compared.into(),
+    }
 }
 
 fn task(mode: Option<Mode>) -> Task {

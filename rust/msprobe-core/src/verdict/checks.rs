@@ -146,7 +146,8 @@ impl<'a> Judged<'_, 'a> {
 
     fn ratio_drop(&mut self) {
         self.first_output(RATIO_DROP, |judged| {
-            smallest(judged.inputs(), |r| r.measures.one_thousandth) > 0.9 && smallest(judged.outputs(), |r| r.measures.one_thousandth) < 0.1
+            smallest(judged.inputs(), |r| r.measures.one_thousandth) > 0.9
+                && smallest(judged.outputs(), |r| r.measures.one_thousandth) < 0.1
         });
     }
 

@@ -78,10 +78,10 @@ pub struct Table {
 pub static META: Table =
     Table { name: "msprobe_meta", sql: "CREATE TABLE msprobe_meta (key TEXT NOT NULL PRIMARY KEY, value TEXT) WITHOUT ROWID", key: 1 };
 
-/// Inputs that were left out, and why.
+/// Ranks that were left out, and why, with the file; no rank when a whole step was.
 pub static SKIPPED: Table = Table {
     name: "msprobe_skipped",
-    sql: "CREATE TABLE msprobe_skipped (step INTEGER, rank INTEGER, side TEXT, path TEXT, reason TEXT)",
+    sql: "CREATE TABLE msprobe_skipped (step INTEGER NOT NULL, rank INTEGER, reason TEXT NOT NULL)",
     key: 0,
 };
 

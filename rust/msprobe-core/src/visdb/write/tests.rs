@@ -66,7 +66,7 @@ fn many_parts_are_sound() {
         writer.begin_part(step, rank).unwrap();
         for side in [Side::Target, Side::Golden] {
             writer.append(&flat(&key(step, rank, side), 3000, &"x".repeat(300))).unwrap();
-            writer.append_stack(side, "[]").unwrap();
+            writer.append_stack(side, Some("[]")).unwrap();
         }
         writer.finish_part().unwrap();
     }
