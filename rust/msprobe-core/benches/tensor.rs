@@ -1,5 +1,7 @@
 //! Kernels of the tensor metrics, one core: bytes of both sides per second, by element type and instruction set.
 
+#![allow(missing_docs)] // the macro of criterion makes a public function
+
 use criterion::{criterion_group, criterion_main, Criterion, Throughput};
 use msprobe_core::metrics::tensor::{compare_tensors, compare_with, Kernels};
 use msprobe_core::tensor::{Container, Dtype, Layout, Storage, Tensor};
@@ -30,7 +32,7 @@ fn kernels(c: &mut Criterion) {
         let flat = || Layout::row_major(vec![1 << 22]).unwrap();
         let (a, b) = (tensor(dtype, flat(), 0), tensor(dtype, flat(), 1));
         let mut group = c.benchmark_group(dtype.name());
-        group.throughput(Throughput::Bytes(2 * dtype.size() << 22)).sample_size(10);
+        group.throughput(Throughput::Bytes((2 * dtype.size()) << 22)).sample_size(10);
         for set in Kernels::available() {
             group.bench_function(set.name, |bench| bench.iter(|| one.install(|| compare_with(set, &a, &b).unwrap())));
         }

@@ -123,7 +123,7 @@ fn bulk(folder: &Path, nodes: &[Node], (input, output): &(String, String)) {
             }
         }
         writer.append(&batch).expect("nodes in order");
-        writer.append_stack(side, "[]").expect("an open part");
+        writer.append_stack(side, Some("[]")).expect("an open part");
     }
     writer.finish_part().expect("an open part");
     let config = Config { task: Task::Summary, micro_steps: 1, overflow_check: false, extra_columns: Vec::new() };

@@ -1,4 +1,4 @@
-//! Differences of statistics as msProbe 26.2 stores them (tests/data/metrics/statistics_cases.json).
+//! Differences of statistics as msProbe 26.2 stores them (`tests/data/metrics/statistics_cases.json`).
 
 use bumpalo::Bump;
 use msprobe_core::dump::json::{parse, Scanner};

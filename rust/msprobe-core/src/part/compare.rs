@@ -69,8 +69,16 @@ fn facts<'a>(row: &Row<'a>) -> Facts<'a> {
         dtype: row.get(Field::Dtype),
         shape: row.get(Field::Shape),
         requires_grad: row.get(Field::RequiresGrad),
-        max: row.get(Field::Max),
-        min: row.get(Field::Min),
+        max: statistic(row, Field::Max),
+        min: statistic(row, Field::Min),
         md5: Value::Str(row.md5()),
+    }
+}
+
+/// A statistic as the checks see it: a NaN is the text `Nan`, so that it equals the NaN of the other side.
+fn statistic<'a>(row: &Row<'a>, field: Field) -> Value<'a> {
+    match row.get(field) {
+        Value::Float(x) if x.is_nan() => Value::Str("Nan"),
+        value => value,
     }
 }

@@ -236,6 +236,9 @@ fn stored_level(level: overflow::Level) -> OverflowLevel {
 
 fn stored_way(how: How) -> MatchedBy {
     match how {
-        How::SamePlace => MatchedBy::Name,
+        How::SamePlace | How::SameName => MatchedBy::Name,
+        How::Fuzzy => MatchedBy::Fuzzy,
+        How::Mapping => MatchedBy::Mapping,
+        How::Alignment => MatchedBy::Alignment,
     }
 }

@@ -46,7 +46,7 @@ pub(super) fn run(rules: Rules, rows: &[JudgedRow<'_>], out: &mut [RowVerdict]) 
     });
     if scope == Scope::All {
         judged.each_input(SCALAR, |t, g| {
-            has_golden(g) && is_class(t.dtype) && is_class(g.dtype) && t.shape == Value::Str("[]") && !same_scalar(t.max, g.max)
+            has_golden(g) && is_class(t.dtype) && is_class(g.dtype) && is_scalar_shape(t.shape) && !same_scalar(t.max, g.max)
         });
     }
     judged.each_row(DTYPE, |t, g| {
@@ -173,6 +173,10 @@ fn is_class(dtype: Value<'_>) -> bool {
     matches!(dtype, Value::Str(text) if text.contains("class"))
 }
 
+fn is_scalar_shape(shape: Value<'_>) -> bool {
+    matches!(shape, Value::Str("[]") | Value::List([]))
+}
+
 fn is_non_finite(value: Value<'_>) -> bool {
     match value {
         Value::Float(x) => !x.is_finite(),
@@ -184,10 +188,9 @@ fn is_non_finite(value: Value<'_>) -> bool {
     }
 }
 
-/// Equality of two scalars as Python sees it (`3 == 3.0`, `true == 1`), except that a NaN equals a NaN.
+/// Equality of two scalars as Python sees it (`3 == 3.0`, `true == 1`).
 fn same_scalar(a: Value<'_>, b: Value<'_>) -> bool {
     match (a, b) {
-        (Value::Float(x), Value::Float(y)) => x == y || (x.is_nan() && y.is_nan()),
         (Value::Int(i), Value::Float(x)) | (Value::Float(x), Value::Int(i)) => int_equals_float(i, x),
         (Value::Bool(flag), other) | (other, Value::Bool(flag)) if !matches!(other, Value::Bool(_)) => {
             same_scalar(Value::Int(if flag { "1" } else { "0" }), other)

@@ -417,7 +417,7 @@ pub(super) struct Nesting {
 impl Nesting {
     #[inline]
     pub(super) fn push(&mut self, object: bool) {
-        if self.depth > 0 && self.depth % 64 == 0 {
+        if self.depth > 0 && self.depth.is_multiple_of(64) {
             self.far.push(self.near);
         }
         self.near = self.near << 1 | u64::from(object);
@@ -428,7 +428,7 @@ impl Nesting {
     pub(super) fn pop(&mut self) {
         self.depth -= 1;
         self.near >>= 1;
-        if self.depth > 0 && self.depth % 64 == 0 {
+        if self.depth > 0 && self.depth.is_multiple_of(64) {
             self.near = self.far.pop().unwrap_or_default();
         }
     }
