@@ -14,7 +14,7 @@ SOURCES := $(shell find rust python -name target -prune -o -type f -not -name '*
 # A prerequisite that is missing fails by name, and says what it is for.
 need = @command -v $(1) >/dev/null || { echo "$(1) is missing: $(2)" >&2; exit 1; }
 
-.PHONY: help demo check test test-rust test-python test-plugin fuzz fuzz-smoke bench wheel format lint licences clean
+.PHONY: help demo check test test-rust test-python plugin test-plugin fuzz fuzz-smoke bench wheel format lint licences clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,7 +34,12 @@ test-python: $(VENV)/installed $(VENV)/check-tools $(VENV)/test-tools
 	$(BIN)/python -m mypy.stubtest msprobe._native
 	$(BIN)/python -m pytest -n auto
 
-test-plugin: ## Tests of the TensorBoard plugin's front end
+plugin: ## Build the TensorBoard plugin's front end into the package
+	$(call need,npm,install Node 20 or newer)
+	cd tb_plugin && npm ci --no-audit --no-fund && npm run build
+
+test-plugin: plugin ## Tests of the TensorBoard plugin's front end
+	cd tb_plugin && npm run check && npm test
 
 lint: $(VENV)/check-tools
 	$(call need,cargo,install Rust 1.89 or newer)
@@ -61,7 +66,7 @@ fuzz-smoke: ## Every fuzz target for ten seconds
 bench: $(VENV)/installed ## The only place of timings; writes benches/BENCHMARKS.md
 	$(BIN)/python -m benches
 
-wheel: $(VENV)/build-tools ## Wheel and sdist for release, in dist/
+wheel: $(VENV)/build-tools plugin ## Wheel and sdist for release, in dist/
 	$(call need,cargo,install Rust 1.89 or newer)
 	$(BIN)/pip install --quiet 'maturin[zig]'
 	rm -rf dist

@@ -11,6 +11,7 @@ from tensorboard.plugins import base_plugin
 from werkzeug.wrappers import Request, Response
 
 from msprobe.tensorboard import assets, naming, replies
+from msprobe.tensorboard.jobs import Jobs
 from msprobe.tensorboard.origin import Gate, RefusedError, check_same_origin
 
 logger = logging.getLogger(__name__)
@@ -28,6 +29,7 @@ class GraphPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
         self._gate = Gate()
         self._assets = assets.load()
         self._logdir = Path(context.logdir).expanduser().absolute() if getattr(context, "logdir", None) else None
+        self._jobs = Jobs(self._logdir) if self._logdir else None
         self._viewer: Any = None
         try:
             from msprobe import _native
@@ -51,6 +53,10 @@ class GraphPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
         """Routes below `/data/plugin/<name>`."""
         routes: dict[str, Handler] = {f"/{name}": self._static for name in self._assets}
         routes["/api/session"] = self._session
+        routes["/api/jobs"] = self._job_list
+        routes["/api/job"] = self._job_facts
+        routes["/api/job/start"] = self._job_start
+        routes["/api/job/cancel"] = self._job_cancel
         routes["/api/*"] = self._question
         return {route: _application(handler) for route, handler in routes.items()}
 
@@ -68,6 +74,23 @@ class GraphPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
         check_same_origin(request)
         facts = {"token": self._gate.token, "view_only": self._gate.view_only, "logdir": str(self._logdir or "")}
         return replies.answer(request, facts)
+
+    def _job_list(self, request: Request) -> Response:
+        return replies.answer(request, {"jobs": self._all_jobs().list()})
+
+    def _job_facts(self, request: Request) -> Response:
+        return replies.answer(request, self._all_jobs().facts(request.args.get("id", "")))
+
+    def _job_start(self, request: Request) -> Response:
+        return replies.answer(request, self._all_jobs().start(self._gate.admit(request)))
+
+    def _job_cancel(self, request: Request) -> Response:
+        return replies.answer(request, self._all_jobs().cancel(str(self._gate.admit(request).get("id"))))
+
+    def _all_jobs(self) -> Jobs:
+        if self._jobs is None:
+            raise RefusedError(404, "no_logdir", "TensorBoard was started without a log directory (--logdir)")
+        return self._jobs
 
     def _question(self, request: Request) -> Response:
         if request.method not in ("GET", "HEAD"):

@@ -143,6 +143,67 @@ impl Header {
     }
 }
 
+/// What one folder offers to a conversion.
+#[derive(Debug, Default, Serialize)]
+pub struct Folder {
+    /// Path relative to the log directory; empty for itself.
+    pub path: String,
+    /// Folders in it: name, and `dump` (holds dump.json), `ranks` or `steps` (holds such folders), or nothing.
+    pub folders: Vec<(String, &'static str)>,
+    /// Mapping files (`*.yaml`, `*.yml`) in it.
+    pub mappings: Vec<String>,
+    /// Whether there is more than was listed.
+    pub truncated: bool,
+}
+
+/// Lists one folder below `root`; links are left out.
+pub fn folder(root: &Path, relative: &str) -> Result<Folder, ViewError> {
+    const MOST: usize = 2_000;
+    let real = if relative.is_empty() {
+        fs::canonicalize(root).map_err(|_| ViewError::NoFile(relative.to_owned()))?
+    } else {
+        resolve(root, relative)?
+    };
+    let mut found = Folder { path: relative.to_owned(), ..Folder::default() };
+    for entry in fs::read_dir(&real).map_err(|_| ViewError::NoFile(relative.to_owned()))?.flatten() {
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let Ok(kind) = entry.file_type() else { continue };
+        if found.folders.len() + found.mappings.len() >= MOST {
+            found.truncated = true;
+            break;
+        }
+        let mapping = Path::new(&name).extension().is_some_and(|end| end == "yaml" || end == "yml");
+        if kind.is_dir() && !name.starts_with('.') {
+            let holds = dump_kind(&entry.path());
+            found.folders.push((name, holds));
+        } else if kind.is_file() && mapping {
+            found.mappings.push(name);
+        }
+    }
+    found.folders.sort_by(|a, b| natural(&a.0, &b.0));
+    found.mappings.sort_by(|a, b| natural(a, b));
+    Ok(found)
+}
+
+fn dump_kind(folder: &Path) -> &'static str {
+    if folder.join("dump.json").is_file() {
+        return "dump";
+    }
+    let Ok(entries) = fs::read_dir(folder) else { return "" };
+    let starts = |name: &str, word: &str| name.strip_prefix(word).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
+    for entry in entries.flatten().take(200) {
+        let name = entry.file_name();
+        let Some(name) = name.to_str() else { continue };
+        if starts(name, "step") {
+            return "steps";
+        }
+        if starts(name, "rank") || name.starts_with("proc") {
+            return "ranks";
+        }
+    }
+    ""
+}
+
 /// The real path of a file that the browser named.
 pub fn resolve(root: &Path, relative: &str) -> Result<PathBuf, ViewError> {
     let outside = || ViewError::Outside(relative.to_owned());
@@ -249,6 +310,19 @@ mod tests {
         let listing = list(&log);
         assert_eq!(listing.files.iter().find(|f| f.path == "link.vis.db").unwrap().state, "outside");
         assert!(!listing.files.iter().any(|f| f.path.starts_with("up/")));
+    }
+
+    #[test]
+    fn folders_tell_what_a_conversion_can_take() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("run/step0/rank0")).unwrap();
+        fs::write(dir.path().join("run/step0/rank0/dump.json"), "{}").unwrap();
+        fs::write(dir.path().join("run/map.yaml"), "").unwrap();
+        assert_eq!(folder(dir.path(), "").unwrap().folders, [("run".to_owned(), "steps")]);
+        let run = folder(dir.path(), "run").unwrap();
+        assert_eq!((run.folders, run.mappings), (vec![("step0".to_owned(), "ranks")], vec!["map.yaml".to_owned()]));
+        assert_eq!(folder(dir.path(), "run/step0").unwrap().folders, [("rank0".to_owned(), "dump")]);
+        assert!(folder(dir.path(), "../").is_err());
     }
 
     #[test]

@@ -27,7 +27,7 @@ mod summary;
 mod tree;
 
 pub use error::ViewError;
-pub use logdir::{list, resolve, Listed, Listing};
+pub use logdir::{folder, list, resolve, Folder, Listed, Listing};
 
 use args::Args;
 use cache::{Cache, Found, Key, PATIENCE};
@@ -87,6 +87,7 @@ impl Viewer {
         let question = Question { viewer: self, args: Args(pairs) };
         let answer = match route {
             "files" => json(&list(&self.root)),
+            "folder" => logdir::folder(&self.root, question.args.text("under").unwrap_or("")).and_then(|folder| json(&folder)),
             "file" => summary::file(&question),
             "summary" => summary::graph(&question),
             "graphs" => heat::graphs(&question),
