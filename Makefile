@@ -38,8 +38,11 @@ plugin: ## Build the TensorBoard plugin's front end into the package
 	$(call need,npm,install Node 20 or newer)
 	cd tb_plugin && npm ci --no-audit --no-fund && npm run build
 
-test-plugin: plugin ## Tests of the TensorBoard plugin's front end
+test-plugin: plugin $(VENV)/installed ## Tests of the TensorBoard plugin, in a real TensorBoard and Chromium
+	$(call need,chromium,install Debian's package chromium)
 	cd tb_plugin && npm run check && npm test
+	$(BIN)/pip install --quiet tensorboard
+	node --test tests/browser/
 
 lint: $(VENV)/check-tools
 	$(call need,cargo,install Rust 1.89 or newer)

@@ -167,7 +167,7 @@ class Jobs:
         known = {"target", "golden", "output", "layer_mapping", "overflow_check", "fuzzy_match", "print_log", "merge"}
         unknown = set(request) - known
         if unknown:
-            raise RefusedError(400, "parameter", f"{sorted(unknown)[0]}: is not an option")
+            raise RefusedError(400, "parameter", f"{min(unknown)}: is not an option")
         output = self._below(request, "output", must_exist=False)
         command = [sys.executable, "-m", "msprobe", "graph_visualize", "-tp", str(self._below(request, "target"))]
         if request.get("golden"):

@@ -155,6 +155,7 @@ export class Store {
     this.path = path;
     this.info = null;
     this.selected = null;
+    if (place === NOWHERE) this.filter = { q: '', side: 'target', status: [], overflow: [], kind: [], leaves: false, sort: 'order' };
     try {
       const info = await this.client.get<FileInfo>('file', { path }, this.loads.signal);
       this.info = info;
