@@ -24,7 +24,7 @@ demo: $(VENV)/installed ## Build, install into .venv, compare two real dumps, sa
 
 check: lint licences test-rust ## Format, lints, types, licences, unit tests
 
-test: check fuzz-smoke test-python test-plugin ## Every check and every functional test
+test: check fuzz-smoke plugin test-python test-plugin ## Every check and every functional test
 
 test-rust:
 	$(call need,cargo,install Rust 1.89 or newer)
@@ -34,7 +34,11 @@ test-python: $(VENV)/installed $(VENV)/check-tools $(VENV)/test-tools
 	$(BIN)/python -m mypy.stubtest msprobe._native
 	$(BIN)/python -m pytest -n auto
 
-plugin: ## Build the TensorBoard plugin's front end into the package
+VIEWER := python/msprobe/tensorboard/static/index.js
+
+plugin: $(VIEWER) ## Build the TensorBoard plugin's front end into the package
+
+$(VIEWER): $(shell find tb_plugin/src tb_plugin/public -type f) tb_plugin/package-lock.json tb_plugin/vite.config.ts
 	$(call need,npm,install Node 20 or newer)
 	cd tb_plugin && npm ci --no-audit --no-fund && npm run build
 

@@ -50,7 +50,7 @@ export interface Problem {
   message: string;
 }
 
-export type PanelName = 'find' | 'match' | '';
+export type PanelName = 'find' | '';
 export type ThemeName = 'light' | 'dark' | 'auto';
 
 /** Children asked for when a node is opened. */
@@ -82,6 +82,8 @@ export class Store {
   problem = $state.raw<Problem | null>(null);
   indexing = $state<number | null>(null);
   loading = $state(false);
+  /** Above zero while a journey of several stations is under way: only its end goes into the history. */
+  moving = $state(0);
   /** Grows with every change of a tree; drawing depends on it. */
   revision = $state(0);
   /** Ask a pane to bring a node into view; `turn` makes equal requests differ. */
@@ -122,6 +124,16 @@ export class Store {
 
   get params(): { path: string; step: number; rank: number; micro: number } {
     return { path: this.path, step: this.step, rank: this.rank, micro: this.micro };
+  }
+
+  /** Runs a journey of several stations as one step of the history. */
+  async travel<T>(journey: () => Promise<T>): Promise<T> {
+    this.moving += 1;
+    try {
+      return await journey();
+    } finally {
+      this.moving -= 1;
+    }
   }
 
   // ------------------------------------------------------------------ files and graphs
@@ -465,6 +477,10 @@ export class Store {
   }
 
   async goTo(place: Place): Promise<void> {
+    await this.travel(() => this.goThere(place));
+  }
+
+  private async goThere(place: Place): Promise<void> {
     this.view = (['graph', 'diff', 'overview', 'convert'].includes(place.view) ? place.view : 'graph') as ViewName;
     this.filter.q = place.q;
     this.filter.status = place.status ? place.status.split('.') : [];
@@ -472,6 +488,7 @@ export class Store {
     const side: SideName = place.side === 'golden' ? 'golden' : 'target';
     if (place.file !== this.path || !this.info) await this.openFile(place.file, place);
     else if (place.step !== this.step || place.rank !== this.rank || place.micro !== this.micro) {
+      this.clearSelection();
       await this.setGraph(place.step ?? this.step, place.rank ?? this.rank, place.micro);
     }
     if (place.node !== '' && place.node !== this.selected?.name) await this.selectByName(side, place.node);
