@@ -1,0 +1,321 @@
+"""The installed command: help, streams, exit statuses, answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import DATA, Command
+
+LLAMA = DATA / "dumps" / "llama_perturbed"
+TARGET, GOLDEN = LLAMA / "target" / "step0" / "rank0", LLAMA / "golden" / "step0" / "rank0"
+RANKS = DATA / "dumps" / "ddp_gloo_2rank"
+NAME = re.compile(r"(build|compare)_\d{14}(_\d+)?\.vis\.db")
+
+HEAVY = {"rich", "pydantic", "numpy", "polars", "pandas", "torch", "mindspore", "tensorboard", "msprobe._native"}
+
+
+def only_file(folder: Path) -> Path:
+    (file,) = folder.iterdir()
+    assert NAME.fullmatch(file.name)
+    return file
+
+
+# Help and versions
+
+
+@pytest.mark.parametrize("words", [[], ["-h"], ["--help"], ["-f", "pytorch"], ["-f", "mindspore", "-h"]])
+def test_help(words: list[str], msprobe: Command) -> None:
+    done = msprobe(*words)
+    assert (done.status, done.err) == (0, "")
+    assert "graph_visualize" in done.out
+
+
+@pytest.mark.parametrize("words", [["graph_visualize", "-h"], ["doctor", "--help"], ["graph", "-h"], ["-f", "pytorch", "graph", "-h"]])
+def test_help_of_a_command(words: list[str], msprobe: Command) -> None:
+    done = msprobe(*words)
+    assert (done.status, done.err) == (0, "")
+    assert done.out.startswith("Usage: msprobe-rs ")
+
+
+def test_help_names_every_option(msprobe: Command) -> None:
+    text = msprobe("graph_visualize", "-h").out
+    options = "-tp --target_path -o --output_path -gp --golden_path -lm --layer_mapping -oc --overflow_check -fm --fuzzy_match "
+    options += "-tensor_log --is_print_compare_log -progress_log --is_print_progress_log --rank_size --tp --pp --vpp --order "
+    options += "--file_type --jobs --quiet "
+    for option in (options + "--json --fail-on -h --help").split():
+        assert re.search(rf"(?<!\S){option}\b", text), option
+    assert "Examples:" in text
+
+
+@pytest.mark.parametrize("option", ["-V", "--version", "--ver"])
+def test_version(option: str, msprobe: Command) -> None:
+    assert re.fullmatch(r"msprobe-rs \d+\.\d+\.\d+\n", msprobe(option).out)
+
+
+def test_module_and_both_scripts_are_one_program(msprobe: Command) -> None:
+    module = subprocess.run([sys.executable, "-m", "msprobe", "-V"], capture_output=True, text=True, check=True)
+    assert module.stdout == msprobe("-V").out
+    script = shutil.which("msprobe", path=str(Path(msprobe.program).parent))
+    assert script is not None
+    assert subprocess.run([script, "-V"], capture_output=True, text=True, check=True).stdout == msprobe("-V").out
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = "import sys; from msprobe.cli.main import main; main(['--help']); print(*sys.modules, sep='\\n', file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not HEAVY & set(done.stderr.split())
+
+
+# Wrong usage
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *[["nonsense"], ["--nonsense"], ["graph_visualize"], ["graph_visualize", "-tp", "x"], ["-f", "tensorflow", "graph"]],
+        *[["graph_visualize", "-tp", "x", "-o", "y", "-t", "z"], ["graph_visualize", "-tp", "x", "-o", "y", "--rank_size", "a"]],
+        *[["graph_visualize", "-tp", "x", "-o", "y", "--json", "-progress_log"], ["-f", "pytorch", "compare", "-i", "x"]],
+        ["graph_visualize", "-tp", "x", "-o", "y", "--file_type", "xml"],
+    ],
+)
+def test_wrong_usage_is_one_line_and_2(words: list[str], msprobe: Command, tmp_path: Path) -> None:
+    done = msprobe(*words, cwd=tmp_path)
+    assert (done.status, done.out) == (2, "")
+    assert done.err.count("\n") == 1
+    assert done.err.startswith("error: ")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ("--rank_size 8", "--rank_size also needs --tp and --pp"),
+        ("--rank_size 8 --tp 2 --pp 1", "merging ranks (--rank_size) is not supported by this version yet; run without it"),
+        ("--file_type json -gp g", "--file_type json exports one merged run; leave -gp out, or use --file_type db"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_in_one_line(words: str, text: str, msprobe: Command, tmp_path: Path) -> None:
+    done = msprobe("graph_visualize", "-tp", TARGET, "-o", tmp_path / "out", *words.split())
+    assert (done.status, done.out, done.err) == (1, "", f"error: {text}\n")
+    assert not (tmp_path / "out").exists()
+
+
+# The answer
+
+
+def test_answer_of_a_comparison(msprobe: Command, tmp_path: Path) -> None:
+    done = msprobe("graph_visualize", "-tp", TARGET, "-gp", GOLDEN, "-o", tmp_path / "out")
+    assert done.status == 0
+    lines = dict(line.split(maxsplit=1) for line in done.out.splitlines())
+    assert list(lines) == ["target", "golden", "matched", "verdict", "wrote", "view"]
+    # Counted in the recorded result: 424 nodes, all matched.
+    assert lines["target"] == "step0/rank0   424 nodes   statistics   pytorch"
+    assert lines["golden"] == "step0/rank0   424 nodes"
+    assert lines["matched"] == "423   only in target 0   only in golden 0"
+    assert lines["wrote"].startswith(str(only_file(tmp_path / "out")))
+    assert lines["view"] == f"tensorboard --logdir {tmp_path / 'out'}"
+
+
+def test_answer_of_several_ranks_is_worst_first(msprobe: Command, tmp_path: Path) -> None:
+    done = msprobe("graph_visualize", "-tp", RANKS / "target", "-gp", RANKS / "golden", "-o", tmp_path)
+    assert done.status == 0
+    document = json.loads(msprobe("graph_visualize", "-tp", RANKS / "target", "-gp", RANKS / "golden", "-o", tmp_path, "--json").out)
+    errors = [part["verdicts"]["error"] for part in document["parts"]]
+    assert errors == sorted(errors, reverse=True)
+    assert len(errors) == 2
+    places = [f"step{part['step']}/rank{part['rank']}" for part in document["parts"]]
+    assert [line.split()[0] for line in done.out.splitlines()[:2]] == places
+    assert "target   2 ranks   176 nodes" in done.out
+
+
+def counted(expected: dict[str, Any]) -> dict[str, int]:
+    """Target nodes by verdict in a recorded result."""
+    table = expected["tables"]["tb_nodes"]
+    rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
+    matched = [row for row in rows if row["data_source"] == "NPU" and row["matched_node_link"] != "[]" and row["up_node"]]
+    found = [row["precision_index"] for row in matched]
+    return {"pass": found.count(0), "warning": found.count(0.5), "error": found.count(1), "not_compared": found.count(None)}
+
+
+def test_json_document(msprobe: Command, tmp_path: Path) -> None:
+    import gzip
+
+    done = msprobe("graph_visualize", "-tp", TARGET, "-gp", GOLDEN, "-o", tmp_path / "out", "--json")
+    assert (done.status, done.err) == (0, "")
+    document = json.loads(done.out)
+    file = only_file(tmp_path / "out")
+    assert document["output"] == str(file)
+    assert document["bytes"] == file.stat().st_size
+    assert (document["schema"], document["exit_status"], document["compare"], document["task"]) == (1, 0, True, "statistics")
+    recorded = json.loads(gzip.decompress((DATA / "golden" / "llama_perturbed" / "compare.json.gz").read_bytes()))
+    assert {name: document["totals"][name] for name in counted(recorded)} == counted(recorded)
+    assert document["totals"]["target_nodes"] == document["parts"][0]["target_nodes"] == 424
+
+
+def test_json_document_of_a_failure(msprobe: Command, tmp_path: Path) -> None:
+    done = msprobe("graph_visualize", "-tp", tmp_path / "nowhere", "-o", tmp_path / "out", "--json")
+    assert done.status == 1
+    document = json.loads(done.out)
+    assert document == {"schema": 1, "exit_status": 1, "error": done.err.removeprefix("error: ").rstrip("\n")}
+
+
+@pytest.mark.parametrize(("limit", "status"), [("error", 4), ("warning", 4)])
+def test_fail_on(limit: str, status: int, msprobe: Command, tmp_path: Path) -> None:
+    done = msprobe("graph_visualize", "-tp", TARGET, "-gp", GOLDEN, "-o", tmp_path / "out", "--fail-on", limit)
+    assert done.status == status
+    assert only_file(tmp_path / "out")
+    same = msprobe("graph_visualize", "-tp", TARGET, "-gp", TARGET, "-o", tmp_path / "same", "--fail-on", limit)
+    assert same.status == 0
+
+
+def test_quiet_leaves_only_the_answer(msprobe: Command, tmp_path: Path) -> None:
+    done = msprobe("graph_visualize", "-tp", TARGET, "-gp", GOLDEN, "-o", tmp_path, "--quiet")
+    assert (done.status, done.err) == (0, "")
+    assert done.out.startswith("target ")
+
+
+# Progress
+
+
+RECORD = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \(\d+\) \[INFO\] PROGRESS: (\{.*\})")
+
+
+def records(text: str) -> list[dict[str, Any]]:
+    return [json.loads(found[1]) for line in text.splitlines() if (found := RECORD.fullmatch(line))]
+
+
+def test_progress_records(msprobe: Command, tmp_path: Path) -> None:
+    done = msprobe("graph_visualize", "-tp", TARGET, "-gp", GOLDEN, "-o", tmp_path, "-progress_log")
+    found = records(done.out)
+    assert [set(record) for record in found] == [{"current_progress", "process_running", "error_msg"}] * len(found)
+    assert found[0] == {"current_progress": 0, "process_running": True, "error_msg": []}
+    assert found[-1] == {"current_progress": 100, "process_running": False, "error_msg": []}
+    assert all(record["process_running"] for record in found[:-1])
+    numbers = [record["current_progress"] for record in found]
+    assert numbers == sorted(numbers)
+
+
+def test_progress_records_of_a_failure(msprobe: Command, tmp_path: Path) -> None:
+    done = msprobe("graph_visualize", "-tp", tmp_path / "nowhere", "-o", tmp_path / "out", "-progress_log")
+    assert done.status == 1
+    last = records(done.out)[-1]
+    assert not last["process_running"]
+    assert len(last["error_msg"]) == 1
+    assert "nowhere" in last["error_msg"][0]
+
+
+# The older form
+
+
+def test_older_form(msprobe: Command, tmp_path: Path) -> None:
+    paths = tmp_path / "compare.json"
+    paths.write_text(json.dumps({"npu_path": str(TARGET), "bench_path": str(GOLDEN), "is_print_compare_log": False}))
+    done = msprobe("-f", "pytorch", "graph", "-i", paths, "-o", tmp_path / "out", "-cs")
+    assert done.status == 0
+    assert only_file(tmp_path / "out").name.startswith("compare_")
+    paths.write_text(json.dumps({"npu_path": str(TARGET), "bench_path": None, "parallel_merge": {"npu": {}}}))
+    done = msprobe("-f", "mindspore", "graph", "-i", paths, "-o", tmp_path / "alone", "-oc")
+    assert done.status == 0
+    assert only_file(tmp_path / "alone").name.startswith("build_")
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("{", "not valid JSON"),
+        ("[]", "must be a JSON object"),
+        ("{}", "`npu_path` is missing"),
+        ('{"npu_path": 3}', "`npu_path` must be a text"),
+        ('{"npu_path": "x", "is_print_compare_log": "yes"}', "`is_print_compare_log` must be a true or false"),
+        ('{"npu_path": "x", "parallel_merge": {"npu": {"rank_size": 2, "tp": 1, "pp": 2}}}', "merging ranks"),
+        ("[" * 100000, "not valid JSON"),
+    ],
+)
+def test_older_form_with_a_bad_file(content: str, text: str, msprobe: Command, tmp_path: Path) -> None:
+    paths = tmp_path / "compare.json"
+    paths.write_text(content)
+    done = msprobe("-f", "pytorch", "graph", "-i", paths, "-o", tmp_path / "out")
+    assert done.status == 1
+    assert len(done.err.splitlines()) == 1
+    assert text in done.err
+    assert not (tmp_path / "out").exists()
+
+
+# Signals
+
+
+@pytest.fixture
+def many_ranks(tmp_path: Path) -> Iterator[Path]:
+    """Enough ranks to be interrupted in the middle of them."""
+    step = tmp_path / "step0"
+    step.mkdir()
+    for rank in range(400):
+        (step / f"rank{rank}").symlink_to(TARGET)
+    yield step
+    shutil.rmtree(step)
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_it_at_once_and_leaves_nothing(number: int, status: int, msprobe: Command, many_ranks: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    words = [msprobe.program, "graph_visualize", "-tp", str(many_ranks), "-gp", str(many_ranks), "-o", str(out), "--jobs", "1"]
+    running = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 30
+    while not (out.is_dir() and any(file.suffix == ".partial" for file in out.iterdir())):
+        assert running.poll() is None, "it was over before it could be interrupted"
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    running.send_signal(number)
+    started = time.monotonic()
+    output, error = running.communicate(timeout=30)
+    assert time.monotonic() - started < 5
+    assert (running.returncode, output) == (status, "")
+    assert len(error.splitlines()) == 1
+    assert not out.exists() or not list(out.iterdir())
+
+
+def test_a_reader_that_leaves_early_is_no_crash(msprobe: Command, tmp_path: Path) -> None:
+    line = f"{msprobe.program} graph_visualize -tp {TARGET} -o {tmp_path} -progress_log | true"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr
+
+
+# Installation
+
+
+def test_the_other_distribution_is_noticed(msprobe: Command, tmp_path: Path) -> None:
+    (tmp_path / "mindstudio_probe-26.2.0.dist-info").mkdir()
+    path = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH"))))
+    done = msprobe("doctor", PYTHONPATH=path)
+    assert done.status == 1
+    assert "pip uninstall -y mindstudio-probe msprobe-rs && pip install msprobe-rs" in done.out
+    imported = subprocess.run(
+        [sys.executable, "-c", "import msprobe"], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=True
+    )
+    assert imported.stderr.count("\n") == 1
+    assert "mindstudio-probe is installed too" in imported.stderr
+
+
+def test_doctor_is_content_with_this_installation(msprobe: Command) -> None:
+    done = msprobe("doctor")
+    assert done.status == 0
+    assert done.out.endswith("all good\n")
+
+
+def test_debug_level_shows_where_an_error_comes_from(msprobe: Command, tmp_path: Path) -> None:
+    words = ["graph_visualize", "-tp", str(tmp_path / "nowhere"), "-o", str(tmp_path / "out")]
+    assert "Traceback" not in msprobe(*words).err
+    assert "Traceback" in msprobe(*words, MSPROBE_LOG_LEVEL="0").err
+    assert msprobe(*words, MSPROBE_LOG_LEVEL="4").err == ""
