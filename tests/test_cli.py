@@ -298,7 +298,7 @@ def test_a_reader_that_leaves_early_is_no_crash(msprobe: Command, tmp_path: Path
 def test_the_other_distribution_is_noticed(msprobe: Command, tmp_path: Path) -> None:
     (tmp_path / "mindstudio_probe-26.2.0.dist-info").mkdir()
     path = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH"))))
-    done = msprobe("doctor", PYTHONPATH=path)
+    done = msprobe("doctor", environment={"PYTHONPATH": path})
     assert done.status == 1
     assert "pip uninstall -y mindstudio-probe msprobe-rs && pip install msprobe-rs" in done.out
     imported = subprocess.run(
@@ -317,5 +317,5 @@ def test_doctor_is_content_with_this_installation(msprobe: Command) -> None:
 def test_debug_level_shows_where_an_error_comes_from(msprobe: Command, tmp_path: Path) -> None:
     words = ["graph_visualize", "-tp", str(tmp_path / "nowhere"), "-o", str(tmp_path / "out")]
     assert "Traceback" not in msprobe(*words).err
-    assert "Traceback" in msprobe(*words, MSPROBE_LOG_LEVEL="0").err
-    assert msprobe(*words, MSPROBE_LOG_LEVEL="4").err == ""
+    assert "Traceback" in msprobe(*words, environment={"MSPROBE_LOG_LEVEL": "0"}).err
+    assert msprobe(*words, environment={"MSPROBE_LOG_LEVEL": "4"}).err == ""
