@@ -171,12 +171,17 @@ def test_json_document_of_a_failure(msprobe: Command, tmp_path: Path) -> None:
     assert document == {"schema": 1, "exit_status": 1, "error": done.err.removeprefix("error: ").rstrip("\n")}
 
 
-@pytest.mark.parametrize(("limit", "status"), [("error", 4), ("warning", 4)])
-def test_fail_on(limit: str, status: int, msprobe: Command, tmp_path: Path) -> None:
-    done = msprobe("graph_visualize", "-tp", TARGET, "-gp", GOLDEN, "-o", tmp_path / "out", "--fail-on", limit)
+@pytest.mark.parametrize(
+    ("dump", "limit", "status"),
+    # The recorded result of llama_perturbed holds warnings and no error, that of llama_md5 errors.
+    [("llama_perturbed", "warning", 4), ("llama_perturbed", "error", 0), ("llama_md5", "warning", 4), ("llama_md5", "error", 4)],
+)
+def test_fail_on(dump: str, limit: str, status: int, msprobe: Command, tmp_path: Path) -> None:
+    target, golden = (DATA / "dumps" / dump / side / "step0" / "rank0" for side in ("target", "golden"))
+    done = msprobe("graph_visualize", "-tp", target, "-gp", golden, "-o", tmp_path / "out", "--fail-on", limit)
     assert done.status == status
     assert only_file(tmp_path / "out")
-    same = msprobe("graph_visualize", "-tp", TARGET, "-gp", TARGET, "-o", tmp_path / "same", "--fail-on", limit)
+    same = msprobe("graph_visualize", "-tp", target, "-gp", target, "-o", tmp_path / "same", "--fail-on", limit)
     assert same.status == 0
 
 

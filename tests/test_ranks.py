@@ -105,7 +105,7 @@ def test_ranks_of_one_side_only_are_named(tmp_path: Path, run: Run) -> None:
 
 def test_two_runs_in_one_second_have_two_names(rank: Path, msprobe: Command, tmp_path: Path) -> None:
     words = [msprobe.program, "graph_visualize", "-tp", str(rank), "-o", str(tmp_path / "out")]
-    running = [subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for _ in range(4)]
+    running = [subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(4)]
     assert [process.wait() for process in running] == [0] * 4
     assert len(list((tmp_path / "out").iterdir())) == 4
 

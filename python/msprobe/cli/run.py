@@ -8,6 +8,8 @@ import time
 from msprobe.cli import answer, log, progress, request
 from msprobe.cli.exits import Exit, Refusal
 
+INTERRUPTED = "interrupted; nothing was left behind"
+
 
 def run(options: request.Options) -> Exit:
     """Does what `options` ask for and returns the exit status.
@@ -48,6 +50,10 @@ def _engine(options: request.Options) -> answer.Summary:
             status, message = error.args
             reporter.fail(message)
             raise Refusal(message, Exit(status)) from error
+        except KeyboardInterrupt:
+            # Typer would end without a word.
+            reporter.fail(INTERRUPTED)
+            raise Refusal(INTERRUPTED, Exit.INTERRUPTED) from None
         reporter.finish([f"left out {answer.place(missing)}: {missing['reason']}" for missing in summary["left_out"]])
     return summary
 
