@@ -20,6 +20,7 @@ real parent, taken out, and everything else must then be equal. Exit status 0 on
 import argparse
 import ast
 import collections
+import contextlib
 import gzip
 import json
 import math
@@ -27,6 +28,7 @@ import os
 import re
 import sqlite3
 import sys
+from pathlib import Path
 
 TENSOR_METRICS = {"Cosine", "EucDist", "MaxAbsErr", "MaxRelativeErr", "One Thousandth Err Ratio", "Five Thousandths Err Ratio"}
 UNINITIALISED = {"empty", "empty_like", "empty_with_format", "new_empty_strided", "new_empty", "empty_strided"}
@@ -44,16 +46,16 @@ def load(path):
     """-> {table: {id: row dict}} of one result."""
     if os.path.isdir(path):
         raw = {
-            t: json.load(open(os.path.join(path, f"expected_{f}.json")))
+            t: json.loads(Path(path, f"expected_{f}.json").read_text(encoding="utf-8"))
             for t, f in (("tb_nodes", "nodes"), ("tb_config", "config"), ("tb_stack", "stack"))
         }
     elif path.endswith(".json.gz"):
-        tables = json.load(gzip.open(path))["tables"]
+        tables = json.loads(gzip.decompress(Path(path).read_bytes()))["tables"]
         raw = {t: [dict(zip(v["columns"], r, strict=True)) for r in v["rows"]] for t, v in tables.items()}
     else:
-        con = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-        con.row_factory = sqlite3.Row
-        raw = {t: [dict(r) for r in con.execute(f"select * from {t}")] for t in COLUMNS}
+        with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as con:
+            con.row_factory = sqlite3.Row
+            raw = {t: [dict(r) for r in con.execute(f"select * from {t}")] for t in COLUMNS}
     for table, rows in raw.items():
         if rows and list(rows[0]) != COLUMNS[table]:
             sys.exit(f"{path}: columns of {table} are {list(rows[0])}")

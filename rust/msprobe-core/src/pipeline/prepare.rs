@@ -127,7 +127,8 @@ pub(super) fn match_up<'a>(files: &'a Files, pool: &rayon::ThreadPool) -> Result
     let Some(golden_files) = &files.golden else {
         let (target, notes) = build(&files.target)?;
         let micro_steps = target.micro_steps();
-        return Ok(Prepared { files, target, golden: None, warnings: notes.warnings().collect(), micro_steps });
+        let warnings = no_framework(&files.target).into_iter().chain(notes.warnings()).collect();
+        return Ok(Prepared { files, target, golden: None, warnings, micro_steps });
     };
     let mode = mode(&files.target, golden_files)?;
     if mode == Mode::Tensor {
@@ -141,8 +142,10 @@ pub(super) fn match_up<'a>(files: &'a Files, pool: &rayon::ThreadPool) -> Result
         return Err(Error::NothingMatched { target: files.target.dir().to_owned(), golden: golden_files.dir().to_owned() });
     }
     let micro_steps = micro_steps_of_both(&target, &golden);
-    let side = |notes: &Notes, side: &str| notes.warnings().map(|warning| format!("{side}: {warning}")).collect::<Vec<_>>();
-    let warnings = [side(&target_notes, "target"), side(&golden_notes, "golden")].concat();
+    let side = |files, notes: &Notes, side: &str| {
+        no_framework(files).into_iter().chain(notes.warnings()).map(|warning| format!("{side}: {warning}")).collect::<Vec<_>>()
+    };
+    let warnings = [side(&files.target, &target_notes, "target"), side(golden_files, &golden_notes, "golden")].concat();
     let golden = Some(GoldenGraph { files: golden_files, graph: golden, matched, mode, cross_framework });
     Ok(Prepared { files, target, golden, warnings, micro_steps })
 }
@@ -153,6 +156,12 @@ fn build(files: &RankFiles) -> Result<(Graph<'_>, Notes), Error> {
 
 fn framework(files: &RankFiles) -> Option<Framework> {
     files.dump.framework().and_then(Framework::from_text).or_else(|| files.dump.guessed_framework())
+}
+
+/// The warning for a dump that does not say where it comes from.
+fn no_framework(files: &RankFiles) -> Option<String> {
+    let taken_for = framework(files).unwrap_or(Framework::PyTorch);
+    files.dump.framework().is_none().then(|| format!("dump.json names no framework, taken for {taken_for}"))
 }
 
 /// Whether the sides come from different frameworks, which only a layer mapping can bring together.
