@@ -110,7 +110,7 @@ class Jobs:
         threading.Thread(target=self._follow, args=(job,), daemon=True).start()
         return job.facts(self._logdir)
 
-    def list(self) -> list[dict[str, Any]]:
+    def all(self) -> list[dict[str, Any]]:
         """All conversions, newest first, without their logs."""
         jobs = sorted(self._jobs.values(), key=lambda job: -job.started)
         return [{**job.facts(self._logdir), "log": []} for job in jobs]

@@ -76,7 +76,7 @@ class GraphPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
         return replies.answer(request, facts)
 
     def _job_list(self, request: Request) -> Response:
-        return replies.answer(request, {"jobs": self._all_jobs().list()})
+        return replies.answer(request, {"jobs": self._all_jobs().all()})
 
     def _job_facts(self, request: Request) -> Response:
         return replies.answer(request, self._all_jobs().facts(request.args.get("id", "")))
