@@ -89,13 +89,11 @@ fn micros(value: f64) -> Option<u64> {
         return Some(0); // mantissa * 10^6 < 2^73, so less than a half
     }
     let product = u128::from(mantissa) * 1_000_000;
-    let quotient = (product >> shift) as u64; // below 2^73 when shift is 1: see the test of the largest value
+    let quotient = u64::try_from(product >> shift).ok()?;
     let rest = product & ((1 << shift) - 1);
     let half = 1u128 << (shift - 1);
-    if product >> shift > u128::from(u64::MAX) {
-        return None;
-    }
-    Some(quotient + u64::from(rest > half || (rest == half && quotient & 1 == 1)))
+    let up = rest > half || (rest == half && quotient & 1 == 1);
+    Some(if up { quotient + 1 } else { quotient })
 }
 
 fn push_micros(out: &mut Vec<u8>, micros: u64) {

@@ -1,0 +1,53 @@
+"""Makes the seed corpus of every fuzz target from the dumps in `tests/data`: `python3 fuzz/seeds.py`.
+
+Files go to `fuzz/corpus/<target>`, named by their content, so that running it again changes nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+FUZZ = Path(__file__).parent
+DATA = FUZZ.parent / "tests" / "data"
+LARGEST_SEED = 16_384
+"""Bytes. Larger seeds slow the fuzzer down and cover nothing new."""
+ENTRIES_PER_DUMP = 8
+
+
+def seeds() -> Iterator[tuple[str, bytes]]:
+    """Target and content of every seed."""
+    for file in ("dump", "construct", "stack"):
+        for path in sorted(DATA.glob(f"**/{file}.json")):
+            content = path.read_bytes()
+            if len(content) > LARGEST_SEED:
+                continue
+            yield f"{file}_file", content
+            if file == "dump":
+                yield from entries(content)
+
+
+def entries(content: bytes) -> Iterator[tuple[str, bytes]]:
+    """The first entries of a dump.json, alone and under their names."""
+    data = json.loads(content).get("data", {})
+    for name, entry in list(data.items())[:ENTRIES_PER_DUMP]:
+        text = json.dumps(entry)
+        yield "json_value", text.encode()
+        yield "rows", f"{name}\n{text}".encode()
+
+
+def main() -> None:
+    """Writes the corpus and says how much there is."""
+    count = 0
+    for target, content in seeds():
+        folder = FUZZ / "corpus" / target
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / hashlib.sha1(content).hexdigest()).write_bytes(content)
+        count += 1
+    print(f"{count} seeds in {FUZZ / 'corpus'}")
+
+
+if __name__ == "__main__":
+    main()
