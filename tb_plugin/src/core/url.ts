@@ -113,18 +113,28 @@ export function writeAddress(place: Place, step: boolean): void {
   const parts = [foreign(target.location.hash), encode(place)].filter((part) => part !== '');
   const hash = `#${parts.join('&')}`;
   if (hash === target.location.hash) return;
+  known = hash;
   const url = target.location.pathname + target.location.search + hash;
   if (step) target.history.pushState(target.history.state, '', url);
   else target.history.replaceState(target.history.state, '', url);
 }
 
+/** The hash as it was last written or heard of. */
+let known = '';
+
 export function onAddress(listener: () => void): () => void {
   const target = shown();
-  target.addEventListener('popstate', listener);
-  target.addEventListener('hashchange', listener);
+  // "Back" fires both events, and our own writing is no news.
+  const changed = (): void => {
+    if (target.location.hash === known) return;
+    known = target.location.hash;
+    listener();
+  };
+  target.addEventListener('popstate', changed);
+  target.addEventListener('hashchange', changed);
   return () => {
-    target.removeEventListener('popstate', listener);
-    target.removeEventListener('hashchange', listener);
+    target.removeEventListener('popstate', changed);
+    target.removeEventListener('hashchange', changed);
   };
 }
 
