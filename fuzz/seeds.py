@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,9 +45,9 @@ def main() -> None:
     for target, content in seeds():
         folder = FUZZ / "corpus" / target
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / hashlib.sha1(content).hexdigest()).write_bytes(content)
+        (folder / hashlib.sha256(content).hexdigest()).write_bytes(content)
         count += 1
-    print(f"{count} seeds in {FUZZ / 'corpus'}")
+    sys.stdout.write(f"{count} seeds in {FUZZ / 'corpus'}\n")
 
 
 if __name__ == "__main__":
