@@ -78,13 +78,9 @@ impl NodeFacts {
 pub struct Skipped {
     /// Step, if it is known.
     pub step: Option<u64>,
-    /// Rank, if it is known.
+    /// Rank; `None` when a whole step was left out.
     pub rank: Option<u64>,
-    /// `NPU` or `Bench`, or empty for both.
-    pub side: String,
-    /// The folder or file.
-    pub path: String,
-    /// Why.
+    /// Why, with the file.
     pub reason: String,
 }
 
@@ -127,10 +123,9 @@ impl Reader {
     pub fn skipped(&self) -> Result<Vec<Skipped>> {
         let mut skipped = Vec::new();
         if self.knows_own_tables() {
-            self.each("SELECT path, side, reason, step, rank FROM msprobe_skipped ORDER BY rowid", [], |row| {
+            self.each("SELECT reason, step, rank FROM msprobe_skipped ORDER BY rowid", [], |row| {
                 let number = |column| row.get::<_, Option<i64>>(column).map_err(BadCell::Sqlite).map(|n| n.map(|n| n as u64));
-                let owned = |column| text(row, column).map(str::to_owned);
-                skipped.push(Skipped { path: owned(0)?, side: owned(1)?, reason: owned(2)?, step: number(3)?, rank: number(4)? });
+                skipped.push(Skipped { reason: text(row, 0)?.to_owned(), step: number(1)?, rank: number(2)? });
                 Ok(ControlFlow::Continue(()))
             })?;
         }
