@@ -1,0 +1,102 @@
+"""Writes the attack files beside this script. Each is harmless to look at and must cost a reader one clear error."""
+
+import io
+import pathlib
+import pickle
+import struct
+import zipfile
+
+HERE = pathlib.Path(__file__).parent
+HEAD = b"\x80\x02"
+STORAGE = b"(X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpuK\x03tQ"
+EMPTY = b"ccollections\nOrderedDict\n)R"
+
+
+def number(value: int) -> bytes:
+    return pickle.dumps(value, protocol=2)[2:-1]
+
+
+def tensor(offset: int = 0, size: tuple[int, ...] = (3,), stride: tuple[int, ...] = (1,), storage: bytes = STORAGE) -> bytes:
+    def numbers(values: tuple[int, ...]) -> bytes:
+        return b"(" + b"".join(number(v) for v in values) + b"t"
+
+    return b"ctorch._utils\n_rebuild_tensor_v2\n(" + storage + number(offset) + numbers(size) + numbers(stride) + b"\x89" + EMPTY + b"tR"
+
+
+def archive(program: bytes, data: bytes = struct.pack("<3f", 1, 2, 3), method: int = zipfile.ZIP_STORED) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as z:
+        for name, content in (("data.pkl", program), ("byteorder", b"little"), ("data/0", data), ("version", b"3\n")):
+            z.writestr(zipfile.ZipInfo(f"a/{name}", (1980, 1, 1, 0, 0, 0)), content, method)
+    return out.getvalue()
+
+
+def program(body: bytes) -> bytes:
+    return archive(HEAD + body + b".")
+
+
+def npy(header: str, data: bytes = b"") -> bytes:
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + data
+
+
+def overlapping() -> bytes:
+    """The record of data/0 in the directory points into data.pkl's local header."""
+    raw = bytearray(archive(HEAD + tensor() + b"."))
+    directory = raw.index(b"PK\x01\x02")
+    record = raw.index(b"a/data/0", directory) - 46
+    raw[record + 42 : record + 46] = struct.pack("<I", 1)
+    return bytes(raw)
+
+
+def bomb() -> bytes:
+    """64 MiB of zeros in 64 kB."""
+    zeros = 1 << 24
+    storage = STORAGE.replace(b"K\x03tQ", number(zeros) + b"tQ")
+    return archive(HEAD + tensor(size=(zeros,), storage=storage) + b".", bytes(4 * zeros), zipfile.ZIP_DEFLATED)
+
+
+def lying_size() -> bytes:
+    """A deflated entry that says it is 12 bytes and inflates to 32 kB."""
+    raw = bytearray(archive(HEAD + tensor() + b".", bytes(32768), zipfile.ZIP_DEFLATED))
+    directory = raw.index(b"PK\x01\x02")
+    record = raw.index(b"a/data/0", directory) - 46
+    raw[record + 24 : record + 28] = struct.pack("<I", 12)
+    return bytes(raw)
+
+
+FILES = {
+    "os_system.pt": program(b"cos\nsystem\nX\x04\x00\x00\x00true\x85R"),
+    "builtins_eval.pt": program(b"cbuiltins\neval\nX\x03\x00\x00\x001+1\x85R"),
+    "stack_global.pt": archive(b"\x80\x04\x8c\x05posix\x8c\x06system\x93."),
+    "load_from_bytes.pt": program(b"ctorch.storage\n_load_from_bytes\nU\x01x\x85R"),
+    "inst_opcode.pt": program(b"(X\x04\x00\x00\x00trueios\nsystem\n"),
+    "ext_opcode.pt": program(b"\x82\x01"),
+    "call_a_tensor.pt": program(tensor() + b")R"),
+    "negative_stride.pt": program(tensor(offset=2, stride=(-1,))),
+    "negative_size.pt": program(tensor(size=(-3,))),
+    "negative_offset.pt": program(tensor(offset=-1)),
+    "huge_shape.pt": program(tensor(size=(1 << 40, 1 << 40), stride=(0, 0))),
+    "huge_integer.pt": program(tensor(size=(1 << 100,))),
+    "huge_stride.pt": program(tensor(size=(2, 2), stride=((1 << 63) - 1, (1 << 63) - 1))),
+    "many_dimensions.pt": program(tensor(size=(1,) * 65, stride=(1,) * 65)),
+    "expanded_forever.pt": program(tensor(size=(1 << 40, 2), stride=(0, 0))),
+    "memo_loop.pt": program(b"]q\x00" + b"h\x00h\x00a" * 40000),
+    "deep_tuples.pt": program(b"N" + b"\x85" * 70000),
+    "many_opcodes.pt": program(b"N0" * 140000 + b"N"),
+    "text_of_4_gigabytes.pt": program(b"X\xff\xff\xff\xff"),
+    "stack_underflow.pt": program(b"0000"),
+    "mark_only.pt": program(b"(((("),
+    "overlapping.pt": overlapping(),
+    "bomb.pt": bomb(),
+    "lying_size.pt": lying_size(),
+    "huge_shape.npy": npy("{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296), }"),
+    "huge_count.npy": npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1152921504606846976,), }", bytes(16)),
+    "negative_shape.npy": npy("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }", bytes(16)),
+    "code_in_header.npy": npy("{'descr': __import__('os').system('true'), 'fortran_order': False, 'shape': (1,), }", bytes(16)),
+    "object.npy": npy("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }", pickle.dumps([1])),
+    "header_of_4_gigabytes.npy": b"\x93NUMPY\x02\x00\xff\xff\xff\xff{",
+}
+
+if __name__ == "__main__":
+    for name, content in FILES.items():
+        (HERE / name).write_bytes(content)
