@@ -70,8 +70,9 @@ fuzz: ## Every fuzz target for a minute
 fuzz-smoke: ## Every fuzz target for ten seconds
 	scripts/fuzz.sh 10
 
-bench: $(VENV)/installed ## The only place of timings; writes benches/BENCHMARKS.md
-	$(BIN)/python -m benches
+bench: ## The only place of timings: readers, writer, tensor kernels
+	$(call need,cargo,install Rust 1.89 or newer)
+	cargo bench -p msprobe-core --locked
 
 wheel: $(VENV)/build-tools plugin ## Wheel and sdist for release, in dist/
 	$(call need,cargo,install Rust 1.89 or newer)
