@@ -3,6 +3,11 @@
 // MSPROBE_PYTHON: interpreter with tensorboard and msprobe-rs installed (default .venv/bin/python).
 // MSPROBE_SHARED: folder with the recorded files (default ../shared; else the small ones in tests/data/visdb).
 // CHROMIUM: the browser (default /usr/bin/chromium).
+// MSPROBE_SLOW: how many times slower the browser's processor shall be (default 1).
+//
+// Nothing here or in the tests waits for a time: a machine may be ten times slower than the one a time was chosen on.
+// `app` says by aria-busy whether an answer is under way; everything else is asked again until it holds.
+import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -13,6 +18,10 @@ import { join } from 'node:path';
 const root = new URL('../../', import.meta.url).pathname;
 const { chromium } = createRequire(join(root, 'tb_plugin/package.json'))('playwright-core');
 const FLAGS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
+const SLOW = Number(process.env.MSPROBE_SLOW ?? 1);
+/** Milliseconds after which something that does not happen never will, also on a machine that does ten things at once. */
+export const PATIENCE = 60_000;
+const PAUSE = 50;
 
 export function recordedFolder() {
   const shared = join(process.env.MSPROBE_SHARED ?? join(root, '../shared'), 'golden/visdb');
@@ -20,6 +29,29 @@ export function recordedFolder() {
 }
 
 export const hasAllFiles = existsSync(join(recordedFolder(), 'compare_statistics.vis.db'));
+
+const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+/** Asks again until `check` returns without throwing, and gives what it returned; its last error when patience ends. */
+export async function eventually(check, patience = PATIENCE) {
+  const end = Date.now() + patience;
+  for (;;) {
+    try {
+      return await check();
+    } catch (error) {
+      if (Date.now() > end) throw error;
+    }
+    await pause(PAUSE);
+  }
+}
+
+/** Waits until `read` gives what is expected. */
+export const becomes = (read, expected) => eventually(async () => assert.deepEqual(await read(), expected));
+
+/** Waits until no answer is under way. */
+export async function settled(frame) {
+  await frame.locator('[data-testid=app][aria-busy=false]').waitFor();
+}
 
 function freePort() {
   return new Promise((resolve) => {
@@ -47,13 +79,15 @@ export async function start({ prefix = '', env = {}, fill = () => {} } = {}) {
   server.stderr.on('data', (text) => (log += text));
   const address = `http://127.0.0.1:${port}${prefix}`;
   const api = `${address}/data/plugin/graph_ascend/api/`;
-  for (let turn = 0; ; turn += 1) {
-    if (server.exitCode !== null || turn > 150) throw new Error(`TensorBoard does not start:\n${log}`);
-    const answer = await fetch(`${api}files`).catch(() => null);
-    if (answer?.ok) break;
-    await new Promise((resolve) => setTimeout(resolve, 200));
+  await eventually(async () => {
+    if (server.exitCode === null) assert.ok((await fetch(`${api}files`)).ok);
+  }, 2 * PATIENCE).catch(() => undefined);
+  const answer = await fetch(`${api}files`).catch(() => null);
+  if (!answer?.ok) {
+    server.kill('SIGTERM');
+    throw new Error(`TensorBoard does not start:\n${log}`);
   }
-  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: FLAGS });
+  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: FLAGS, timeout: PATIENCE });
   return {
     address,
     api,
@@ -67,10 +101,16 @@ export async function start({ prefix = '', env = {}, fill = () => {} } = {}) {
   };
 }
 
-/** Opens the tab in TensorBoard and gives the page and the plugin's frame. */
-export async function openTab(world, hash = '', options = {}) {
+/** Opens the tab in TensorBoard, on a file when one is named, and gives the page, the plugin's frame and its troubles. */
+export async function openTab(world, { file = '', hash = '', ...options } = {}) {
   const context = await world.browser.newContext({ viewport: { width: 1600, height: 950 }, locale: 'en-US', ...options });
+  context.setDefaultTimeout(PATIENCE);
+  context.setDefaultNavigationTimeout(PATIENCE);
   const page = await context.newPage();
+  if (SLOW > 1) {
+    const session = await context.newCDPSession(page);
+    await session.send('Emulation.setCPUThrottlingRate', { rate: SLOW });
+  }
   const problems = [];
   page.on('pageerror', (error) => problems.push(String(error)));
   // TensorBoard's own page has troubles of its own; ours are those of the plugin's addresses.
@@ -78,30 +118,48 @@ export async function openTab(world, hash = '', options = {}) {
     const ours = message.location().url.includes('/plugin/graph_ascend/') && !/status of 4/.test(message.text());
     if (message.type() === 'error' && ours) problems.push(message.text());
   });
-  await page.goto(`${world.address}/#graph_ascend${hash}`);
-  await page.waitForSelector('iframe', { state: 'attached' });
-  let frame;
-  for (let turn = 0; turn < 100 && !frame; turn += 1) {
-    frame = page.frames().find((one) => one.url().includes('plugin_entry'));
-    if (!frame) await page.waitForTimeout(100);
-  }
+  await page.goto(`${world.address}/#graph_ascend${hash || (file && `&m.file=${encodeURIComponent(file)}`)}`);
+  const frame = await eventually(() => {
+    const found = page.frames().find((one) => one.url().includes('plugin_entry'));
+    assert.ok(found, 'TensorBoard shows no frame of the plugin');
+    return found;
+  });
   await frame.getByTestId('app').waitFor();
+  if (file) await shows(frame, file);
+  await settled(frame);
   return { context, page, frame, problems };
+}
+
+async function shows(frame, name) {
+  await frame.getByTestId('tagSelect').getByText(name).waitFor();
+  await frame.locator('[role=tree] [role=treeitem]').first().waitFor({ state: 'attached' });
 }
 
 export async function chooseFile(frame, name) {
   await frame.getByTestId('tagSelect').click();
   await frame.getByTestId('fileList').getByText(name, { exact: true }).click();
-  await frame.getByTestId('tagSelect').getByText(name).waitFor();
-  await frame.locator('[role=tree] [role=treeitem]').first().waitFor({ state: 'attached' });
+  await shows(frame, name);
+  await settled(frame);
 }
 
-/** Where a box stands on the page, by the mirror that screen readers use. */
-export async function boxOf(page, frame, name, side = 'debugGraph') {
-  const item = frame.getByTestId(side).locator(`[role=treeitem][data-name="${name}"]`);
-  await item.waitFor({ state: 'attached', timeout: 8000 });
-  await page.waitForTimeout(120);
-  const [x, y, w, h] = (await item.getAttribute('data-box')).split(',').map(Number);
-  const canvas = await frame.getByTestId(side).locator('canvas').first().boundingBox();
-  return { x: canvas.x + x + Math.min(40, w / 2), y: canvas.y + y + Math.min(10, h / 2) };
+/** Where a box stands on the page, by the mirror that screen readers use, once drawing and mirror have come to rest. */
+export async function boxOf(frame, name, side = 'debugGraph') {
+  const pane = frame.getByTestId(side);
+  const read = async () => {
+    await settled(frame);
+    const canvas = pane.locator('canvas').first();
+    const drawn = await canvas.evaluate((one) => `${one.dataset.view} ${one.dataset.revision}`);
+    const mirrored = await pane.getByTestId('mirror').getAttribute('data-view');
+    assert.equal(mirrored, drawn);
+    const box = await pane.locator(`[role=treeitem][data-name="${name}"]`).getAttribute('data-box', { timeout: PAUSE * 20 });
+    const { x, y } = await canvas.boundingBox();
+    const [left, top, w, h] = box.split(',').map(Number);
+    return { x: x + left + Math.min(40, w / 2), y: y + top + Math.min(10, h / 2) };
+  };
+  return eventually(async () => {
+    const at = await read();
+    await pause(PAUSE);
+    assert.deepEqual(await read(), at);
+    return at;
+  });
 }

@@ -1,5 +1,5 @@
 // Takes the pictures of docs/browser.md: `node tests/browser/screenshots.mjs`.
-import { chooseFile, openTab, start } from './harness.mjs';
+import { chooseFile, openTab, settled, start } from './harness.mjs';
 
 const out = new URL('../../docs/images/', import.meta.url).pathname;
 const world = await start();
@@ -8,6 +8,8 @@ for (const [theme, lang] of [['light', 'en'], ['dark', 'zh']]) {
   const { frame, page } = tab;
   const shot = async (name) => {
     await page.mouse.move(5, 5);
+    await settled(frame);
+    // Nothing says when a hover has faded; pictures are looked at, not asserted.
     await page.waitForTimeout(500);
     await page.screenshot({ path: `${out}browser_${name}_${theme}_${lang}.png` });
   };

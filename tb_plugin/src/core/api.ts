@@ -18,11 +18,27 @@ const ASK_AGAIN = [100, 200, 300, 500, 1000];
 export class Client {
   /** Called with the number of nodes read while an answer has to wait, and with null when it came. */
   onIndexing: (done: number | null) => void = () => {};
+  /** Called with the number of questions without an answer whenever it changes. */
+  onWaiting: (questions: number) => void = () => {};
   private token = '';
+  private waiting = 0;
 
   constructor(private readonly base: URL) {}
 
   async get<T>(route: string, params: Params = {}, signal?: AbortSignal): Promise<T> {
+    return this.counted(() => this.ask<T>(route, params, signal));
+  }
+
+  private async counted<T>(question: () => Promise<T>): Promise<T> {
+    this.onWaiting((this.waiting += 1));
+    try {
+      return await question();
+    } finally {
+      this.onWaiting((this.waiting -= 1));
+    }
+  }
+
+  private async ask<T>(route: string, params: Params, signal?: AbortSignal): Promise<T> {
     const url = new URL(route, this.base);
     for (const [name, value] of Object.entries(params)) {
       if (value === null || value === undefined || value === '' || value === false) continue;
@@ -49,8 +65,7 @@ export class Client {
         body: JSON.stringify(body),
       });
     if (!this.token && route !== 'session') this.token = (await this.post<{ token: string }>('session', {})).token;
-    const response = await send();
-    return read<T>(response);
+    return this.counted(async () => read<T>(await send()));
   }
 }
 

@@ -82,6 +82,8 @@ export class Store {
   problem = $state.raw<Problem | null>(null);
   indexing = $state<number | null>(null);
   loading = $state(false);
+  /** Questions to the server without an answer. */
+  waiting = $state(0);
   /** Above zero while a journey of several stations is under way: only its end goes into the history. */
   moving = $state(0);
   /** Grows with every change of a tree; drawing depends on it. */
@@ -110,6 +112,9 @@ export class Store {
   constructor(readonly client: Client) {
     client.onIndexing = (done) => {
       this.indexing = done;
+    };
+    client.onWaiting = (questions) => {
+      this.waiting = questions;
     };
   }
 
