@@ -71,9 +71,9 @@ fuzz: ## Every fuzz target for a minute
 fuzz-smoke: ## Every fuzz target for ten seconds
 	scripts/fuzz.sh 10
 
-bench: ## The only place of timings: readers, writer, tensor kernels
+bench: $(VENV)/installed ## The only place of timings: beside msProbe 26.2, into BENCHMARKS.md (BENCHES="reading .." for some)
 	$(call need,cargo,install Rust 1.89 or newer)
-	cargo bench -p msprobe-core --locked
+	$(BIN)/python -m benches $(BENCHES)
 
 wheel: $(VENV)/build-tools plugin ## Wheel and sdist for release, in dist/
 	$(call need,cargo,install Rust 1.89 or newer)

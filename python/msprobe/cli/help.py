@@ -15,6 +15,10 @@ OTHER_OPTIONS = "Help"
 class Command(typer.core.TyperCommand):
     """A command whose help shows its options in groups (`rich_help_panel` of each option)."""
 
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The parameters, each turning its words into values without pydantic."""
+        return [_plainly(parameter) for parameter in super().get_params(ctx)]
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Writes one section per group, in the order in which the groups first appear."""
         groups: dict[str, list[tuple[str, str]]] = {}
@@ -34,6 +38,38 @@ class Command(typer.core.TyperCommand):
         """Writes the examples as they stand."""
         if self.epilog:
             formatter.write("\n" + self.epilog.rstrip() + "\n")
+
+
+def _plainly(parameter: Any) -> Any:
+    """Lets a parameter convert its words itself.
+
+    Recent versions of Typer load pydantic for that, which doubles the start-up time. The words have passed the argv normaliser, so
+    there is nothing left to check but the range of a number. Other versions of Typer keep their own way.
+    """
+    if hasattr(parameter, "get_runtime_param"):
+        parameter.get_runtime_param = lambda: _Words
+    return parameter
+
+
+class _Words:
+    """Words to values, for Typer: texts, whole numbers (metavar `N`), flags, and lists of these."""
+
+    @classmethod
+    def coerce(cls, value: Any, param: Any, ctx: Any) -> Any:
+        if value is None:
+            return () if param.multiple else None
+        if param.multiple:
+            return [cls._one(word, param, ctx) for word in value]
+        return cls._one(value, param, ctx)
+
+    @staticmethod
+    def _one(word: Any, param: Any, ctx: Any) -> Any:
+        if param.metavar != "N":
+            return word
+        number, least = int(word), param.type_descriptor.parameter_info.min
+        if least is not None and number < least:
+            raise typer.BadParameter(f"{number} is not in the range x>={least}.", ctx=ctx, param=param)
+        return number
 
 
 def options_of(parameters: Sequence[Any]) -> list[Option]:

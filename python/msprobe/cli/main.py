@@ -44,12 +44,14 @@ def _run(words: list[str]) -> int:
     program = typer.main.get_command(app)
     commands: dict[str, Any] = program.commands  # type: ignore[attr-defined]
     words = older_form.today(words) or ["--help"]
+    command, prog_name = program, _program()
     if words[0] == "-" or not words[0].startswith("-"):
         name, rest = words[0], words[1:]
         if name not in commands:
             shown = [known for known in commands if not commands[known].hidden]
             raise argv.UsageProblem(f"unknown command {name}; commands are {', '.join(shown)}")
-        words = [name, *argv.normalise(rest, options_of(commands[name].params))]
+        words = argv.normalise(rest, options_of(commands[name].params))
+        command, prog_name = commands[name], f"{prog_name} {name}"
     else:
         # Only options that need no command; the first one answers.
         table = [argv.Option(GLOBAL_OPTIONS, argv.Takes.NONE), argv.Option(("-h", "--help"), argv.Takes.NONE)]
@@ -60,7 +62,7 @@ def _run(words: list[str]) -> int:
             typer.echo(f"msprobe-rs {__version__}")
             return 0
     _warn_of_conflict()
-    status = program.main(args=words, prog_name=_program(), standalone_mode=False)
+    status = command.main(args=words, prog_name=prog_name, standalone_mode=False)
     return int(status or 0)
 
 
