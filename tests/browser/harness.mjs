@@ -20,7 +20,7 @@ const { chromium } = createRequire(join(root, 'tb_plugin/package.json'))('playwr
 const FLAGS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 const SLOW = Number(process.env.MSPROBE_SLOW ?? 1);
 /** Milliseconds after which something that does not happen never will, also on a machine that does ten things at once. */
-export const PATIENCE = 60_000;
+export const PATIENCE = 180_000;
 const PAUSE = 50;
 
 export function recordedFolder() {
@@ -118,7 +118,7 @@ export async function openTab(world, { file = '', hash = '', ...options } = {}) 
     const ours = message.location().url.includes('/plugin/graph_ascend/') && !/status of 4/.test(message.text());
     if (message.type() === 'error' && ours) problems.push(message.text());
   });
-  await page.goto(`${world.address}/#graph_ascend${hash || (file && `&m.file=${encodeURIComponent(file)}`)}`);
+  await page.goto(`${world.address}/#graph_ascend${hash || (file && `&m.file=${encodeURIComponent(file)}`)}`, { waitUntil: 'commit' });
   const frame = await eventually(() => {
     const found = page.frames().find((one) => one.url().includes('plugin_entry'));
     assert.ok(found, 'TensorBoard shows no frame of the plugin');
