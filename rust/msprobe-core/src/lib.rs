@@ -29,6 +29,7 @@ pub mod name;
 pub mod overflow;
 pub mod part;
 pub mod pipeline;
+pub mod report;
 pub mod tensor;
 pub mod text;
 pub mod verdict;

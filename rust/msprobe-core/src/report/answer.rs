@@ -1,0 +1,272 @@
+//! What a report says. The same structure is the JSON document of `--json`, described by `docs/report.schema.json`.
+
+use super::drift::Series;
+use super::measure::{Break, Role};
+use super::walk::What;
+use serde::Serialize;
+
+/// Version of the JSON document; grows when a field changes its meaning or goes.
+pub const SCHEMA: u32 = 1;
+
+/// The answer for a whole file.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// Version of msprobe-rs.
+    pub tool_version: &'static str,
+    /// The file.
+    pub file: String,
+    /// `build` or `compare`.
+    pub graph_type: &'static str,
+    /// `summary`, `md5`, `all` (tensors), `structure`; empty for one graph.
+    pub task: &'static str,
+    /// Number of micro steps.
+    pub micro_steps: i64,
+    /// What counts as noise.
+    pub noise: NoiseUsed,
+    /// Counts over all ranks and steps.
+    pub totals: Counts,
+    /// The first difference of the whole run.
+    pub first_difference: Option<Difference>,
+    /// The first verdict of the whole run.
+    pub first_verdict: Option<NodeLine>,
+    /// Every rank of every step, ascending.
+    pub ranks: Vec<RankReport>,
+}
+
+/// What counted as noise.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NoiseUsed {
+    /// `dtype`, or `twin` where a second golden run was given.
+    pub method: &'static str,
+    /// Epsilons that count as noise.
+    pub multiple: f64,
+    /// The comparison of the two golden runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub twin: Option<String>,
+}
+
+/// Numbers of nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Nodes of the target.
+    pub target_nodes: u64,
+    /// Nodes of the golden graph.
+    pub golden_nodes: u64,
+    /// Target nodes with a partner.
+    pub matched: u64,
+    /// Target nodes without one.
+    pub only_target: u64,
+    /// Golden nodes without one.
+    pub only_golden: u64,
+    /// Matched target nodes by verdict.
+    pub verdicts: Verdicts,
+    /// Target nodes by overflow level.
+    pub overflow: Overflow,
+    /// Target nodes something of which was compared.
+    pub compared_nodes: u64,
+    /// Parameter pairs compared.
+    pub compared_rows: u64,
+    /// Target nodes with anything beyond noise.
+    pub beyond_noise: u64,
+}
+
+/// Matched target nodes by verdict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Verdicts {
+    /// Error.
+    pub error: u64,
+    /// Warning.
+    pub warning: u64,
+    /// Pass.
+    pub pass: u64,
+    /// Nothing was compared.
+    pub not_compared: u64,
+}
+
+/// Target nodes by overflow level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Overflow {
+    /// NaN or infinity first appears in an output.
+    pub critical: u64,
+    /// It came in and goes on, or the norm jumped.
+    pub high: u64,
+    /// It came in and ends here.
+    pub medium: u64,
+}
+
+/// The answer for one rank of one step.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RankReport {
+    /// Step.
+    pub step: i64,
+    /// Rank.
+    pub rank: i64,
+    /// Numbers of nodes.
+    pub counts: Counts,
+    /// Where this rank first parts.
+    pub first_difference: Option<Difference>,
+    /// The first node that the verdict colours.
+    pub first_verdict: Option<NodeLine>,
+    /// The first node of the worst overflow level.
+    pub first_overflow: Option<NodeLine>,
+    /// Further nodes that differ without their inputs explaining it, in execution order.
+    pub runner_ups: Vec<Difference>,
+    /// The nodes that the first difference flows into, in execution order.
+    pub flows_into: Vec<FlowNode>,
+    /// Why there is no first difference.
+    pub nearest_miss: Option<Miss>,
+    /// The nodes that `only` asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub listed: Vec<NodeLine>,
+    /// Number of all nodes that `only` asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub listed_total: Option<u64>,
+    /// Relative error along the execution order.
+    pub drift: Drift,
+}
+
+/// Relative error along the execution order, by the two halves of training.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Drift {
+    /// Forward nodes, and all that are neither.
+    pub forward: Series,
+    /// Backward nodes and gradients.
+    pub backward: Series,
+}
+
+/// A node in a list.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NodeLine {
+    /// Step.
+    pub step: i64,
+    /// Rank.
+    pub rank: i64,
+    /// Name.
+    pub node: String,
+    /// Name of the parent.
+    pub parent: String,
+    /// Place in the execution order, from 0.
+    pub order: u32,
+    /// `error`, `warning`, `pass`; null if nothing was compared.
+    pub verdict: Option<&'static str>,
+    /// Overflow level.
+    pub overflow: Option<&'static str>,
+    /// Whether it has a partner.
+    pub matched: bool,
+}
+
+/// A node where target and golden part.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Difference {
+    /// Step.
+    pub step: i64,
+    /// Rank.
+    pub rank: i64,
+    /// Name of the node.
+    pub node: String,
+    /// Name of its parent.
+    pub parent: String,
+    /// Name of its golden partner; null if it has none.
+    pub golden_node: Option<String>,
+    /// Place in the execution order, from 0.
+    pub order: u32,
+    /// Nodes of this rank.
+    pub nodes: u64,
+    /// Micro step.
+    pub micro_step: u32,
+    /// What differs.
+    pub what: What,
+    /// The row that shows it; null in a comparison of structure.
+    pub evidence: Option<Evidence>,
+    /// Largest relative error of the data inputs; null if none was compared.
+    pub inputs: Option<Inputs>,
+    /// Innermost frame of the stack outside the framework.
+    pub frame: Option<Frame>,
+    /// Communication nodes of this rank before it.
+    pub communications_before: u32,
+    /// Whether the node is a communication operation: its cause may be another rank.
+    pub is_communication: bool,
+    /// Whether the node draws random numbers, so that seeds may be all that differs.
+    pub is_random: bool,
+    /// Worst verdict of the node itself.
+    pub verdict: Option<&'static str>,
+}
+
+/// The row that shows a difference.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Evidence {
+    /// Node of the row, if it is another one (inside the node named).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
+    /// The row's name without its node, such as `output.0`.
+    pub row: String,
+    /// What the row is to its node.
+    pub role: Role,
+    /// `Norm`, `Max`, `Min`, `Mean`, `EucDist`, `MaxAbsErr`, `md5`, `value`, `shape`.
+    pub statistic: &'static str,
+    /// Its value in target and golden, as text; golden is null in comparisons that keep only the difference.
+    pub target: String,
+    /// See `target`.
+    pub golden: Option<String>,
+    /// Relative error; null if beyond any number.
+    pub error: Option<f32>,
+    /// Tolerance.
+    pub noise: f32,
+    /// Why there is no number.
+    pub broken: Option<Break>,
+    /// Type of the target's value.
+    pub dtype: String,
+    /// Shape of the target's value.
+    pub shape: String,
+}
+
+/// How well the inputs agree.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Inputs {
+    /// Largest relative error.
+    pub error: f32,
+    /// Tolerance.
+    pub noise: f32,
+}
+
+/// A frame of a stack.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Frame {
+    /// Source file.
+    pub file: String,
+    /// Line, from 1.
+    pub line: u64,
+    /// Function.
+    pub function: String,
+    /// The line itself.
+    pub code: String,
+}
+
+/// A node that a difference flows into.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlowNode {
+    /// Name.
+    pub node: String,
+    /// Place in the execution order.
+    pub order: u32,
+    /// Largest relative error of its inputs; null if beyond any number.
+    pub input_error: Option<f32>,
+    /// Largest relative error of its outputs; null if beyond any number or not compared.
+    pub output_error: Option<f32>,
+}
+
+/// What comes nearest to a first difference.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Miss {
+    /// `within_noise`: the largest excess stays below 1. `grew_slowly`: noise left the tolerance without any node standing
+    /// out. `nothing_compared`.
+    pub why: &'static str,
+    /// The node.
+    pub node: Option<NodeLine>,
+    /// Its relative error.
+    pub error: Option<f32>,
+    /// Its tolerance.
+    pub noise: Option<f32>,
+}

@@ -1,0 +1,249 @@
+//! Turns a candidate, which is numbers, into what a person wants to see.
+
+use super::answer::{Difference, Evidence, Frame, FlowNode, Inputs, NodeLine};
+use super::cells::{for_each_row, Cell, Cells, STATISTICS};
+use super::error::{Error, Result};
+use super::file::{Place, VisFile};
+use super::measure::{measure, Break};
+use super::scan::role;
+use super::walk::Candidate;
+use crate::name;
+use crate::visdb::Task;
+use rusqlite::OptionalExtension;
+
+/// A target node as stored, but for its rows.
+pub(super) struct Stored {
+    pub line: NodeLine,
+    golden: Option<String>,
+    stack: Option<String>,
+    rows: Vec<String>,
+}
+
+/// Names of APIs that draw random numbers.
+const RANDOM: [&str; 12] =
+    ["dropout", "dropout_", "alpha_dropout", "feature_dropout", "dropout1d", "dropout2d", "dropout3d", "bernoulli", "rand", "randn", "normal_", "uniform_"];
+
+/// Reads the target node of order `order`.
+pub(super) fn stored(file: &VisFile, place: Place, order: u32) -> Result<Stored> {
+    type Row = (String, Option<String>, Option<f64>, Option<String>, Option<String>, Option<String>, Option<String>, Option<String>);
+    let sql = "SELECT node_name, up_node, precision_index, overflow_level, matched_node_link, stack_id, input_data, output_data FROM tb_nodes \
+               WHERE step = ?1 AND rank = ?2 AND data_source = 'NPU' AND node_order = ?3";
+    let found: Option<Row> = file
+        .conn
+        .prepare_cached(sql)
+        .and_then(|mut statement| {
+            statement
+                .query_row((place.step, place.rank, order), |r| {
+                    Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?, r.get(4)?, r.get(5)?, r.get(6)?, r.get(7)?))
+                })
+                .optional()
+        })
+        .map_err(file.fail())?;
+    let Some((node, parent, index, overflow, link, stack, inputs, outputs)) = found else {
+        return Err(Error::unreadable(&file.path, format!("node {order} of step {}, rank {} is missing", place.step, place.rank)));
+    };
+    let golden = link.as_deref().and_then(|link| serde_json::from_str::<Vec<String>>(link).ok()).and_then(|mut way| way.pop());
+    let line = NodeLine {
+        step: place.step,
+        rank: place.rank,
+        node,
+        parent: parent.unwrap_or_default(),
+        order,
+        verdict: index.map(|index| if index < 0.3 { "pass" } else if index < 0.6 { "warning" } else { "error" }),
+        overflow: overflow.as_deref().and_then(crate::visdb::OverflowLevel::from_text).map(crate::visdb::OverflowLevel::as_str),
+        matched: golden.is_some(),
+    };
+    Ok(Stored { line, golden, stack, rows: [inputs, outputs].into_iter().flatten().collect() })
+}
+
+/// Describes a candidate.
+pub(super) fn describe(file: &VisFile, place: Place, nodes: u64, candidate: &Candidate) -> Result<Difference> {
+    let node = stored(file, place, candidate.order)?;
+    let elsewhere = if candidate.row.order == candidate.order { None } else { Some(stored(file, place, candidate.row.order)?) };
+    let evidence = if file.task == Task::Structure { None } else { evidence(file, place, elsewhere.as_ref().unwrap_or(&node), candidate)? };
+    let evidence = evidence.map(|evidence| Evidence { node: elsewhere.as_ref().map(|stored| stored.line.node.clone()), ..evidence });
+    let kind = name::api_name(&node.line.node).unwrap_or("").to_ascii_lowercase();
+    let is_random = RANDOM.contains(&kind.as_str()) || name::parts(&node.line.node).any(|part| part.contains("Dropout"));
+    Ok(Difference {
+        step: place.step,
+        rank: place.rank,
+        parent: node.line.parent.clone(),
+        order: candidate.order,
+        nodes,
+        micro_step: candidate.micro_step,
+        what: candidate.what,
+        evidence,
+        inputs: candidate.inputs.map(|(error, noise)| Inputs { error, noise }),
+        frame: frame(file, &node)?.or(elsewhere.map(|stored| frame(file, &stored)).transpose()?.flatten()),
+        communications_before: candidate.communications,
+        is_communication: candidate.is_distributed,
+        is_random,
+        verdict: node.line.verdict,
+        golden_node: node.golden,
+        node: node.line.node,
+    })
+}
+
+/// The cells of the row that shows the difference.
+fn evidence(file: &VisFile, place: Place, node: &Stored, candidate: &Candidate) -> Result<Option<Evidence>> {
+    let damaged = |error| Error::unreadable(&file.path, format!("node {}: its parameters cannot be read ({error})", node.line.node));
+    let mut found: Option<Evidence> = None;
+    let mut number = 0;
+    for (at, text) in node.rows.iter().enumerate() {
+        for_each_row(text, |row_name, cells| {
+            if number == candidate.row.row {
+                let short = row_name.strip_prefix(node.line.node.as_str()).unwrap_or(row_name).trim_start_matches('.');
+                let (statistic, which) = statistic(file.task, cells, candidate);
+                let shown = |cell: &Cell<'_>| cell.shown();
+                found = Some(Evidence {
+                    node: None,
+                    row: short.to_owned(),
+                    role: role(&node.line.node, row_name, at == 1, &measure(cells, file.task)),
+                    statistic,
+                    target: shown(which.map_or(&Cell::None, |i| &cells.statistics[i])),
+                    golden: which.and_then(|i| golden_value(cells, i)),
+                    error: candidate.error.is_finite().then_some(candidate.error),
+                    noise: candidate.tolerance,
+                    broken: candidate.broken,
+                    dtype: shown(&cells.dtype),
+                    shape: shown(&cells.shape),
+                });
+            }
+            number += 1;
+        })
+        .map_err(damaged)?;
+    }
+    if let (Some(evidence), Some(golden)) = (&mut found, &node.golden) {
+        complete(file, place, golden, &node.line.node, evidence)?;
+    }
+    Ok(found)
+}
+
+/// The statistic whose error is the one that counted, and where its value stands.
+fn statistic(task: Task, cells: &Cells<'_>, candidate: &Candidate) -> (&'static str, Option<usize>) {
+    match candidate.broken {
+        Some(Break::Checksum) => return ("md5", Some(3)),
+        Some(Break::Shape) => return ("shape", Some(3)),
+        Some(Break::Value) => return ("value", Some(0)),
+        Some(Break::NonFinite) => return ("Max", Some(0)),
+        None => {}
+    }
+    let super::measure::Difference::Relative(errors) = measure(cells, task).difference else { return ("Max", Some(0)) };
+    if task == Task::All {
+        return if errors[0] == candidate.error { ("EucDist", Some(3)) } else { ("MaxAbsErr", Some(0)) };
+    }
+    if errors[0] == candidate.error {
+        return ("Norm", Some(3));
+    }
+    if errors[2] == candidate.error {
+        return ("Mean", Some(2));
+    }
+    let by = |i: usize| cells.differences[i].number().map_or(0.0, f64::abs);
+    let which = usize::from(by(1) > by(0));
+    (STATISTICS[which], Some(which))
+}
+
+fn golden_value(cells: &Cells<'_>, which: usize) -> Option<String> {
+    let (target, by) = (cells.statistics[which].number()?, cells.differences[which].number()?);
+    (target.is_finite() && by.is_finite()).then(|| (target - by).to_string())
+}
+
+/// Takes golden's own text for the statistic, which the difference gives only up to rounding.
+fn complete(file: &VisFile, place: Place, golden: &str, target: &str, evidence: &mut Evidence) -> Result<()> {
+    if !file.indexed {
+        return Ok(());
+    }
+    let sql = "SELECT input_data, output_data FROM tb_nodes WHERE step = ?1 AND rank = ?2 AND data_source = 'Bench' AND node_name = ?3";
+    let found: Option<(Option<String>, Option<String>)> = file
+        .conn
+        .prepare_cached(sql)
+        .and_then(|mut statement| statement.query_row((place.step, place.rank, golden), |r| Ok((r.get(0)?, r.get(1)?))).optional())
+        .map_err(file.fail())?;
+    let Some((inputs, outputs)) = found else { return Ok(()) };
+    let wanted = format!("{golden}.{}", evidence.row);
+    for text in [inputs, outputs].into_iter().flatten() {
+        // The golden side only adds to what is told.
+        let _ = for_each_row(&text, |row, cells| {
+            if row != wanted && row != format!("{target}.{}", evidence.row) {
+                return;
+            }
+            let which = match evidence.statistic {
+                "Max" | "MaxAbsErr" | "value" => 0,
+                "Min" => 1,
+                "Mean" => 2,
+                _ => 3,
+            };
+            let shown = if evidence.statistic == "shape" { cells.shape.shown() } else { cells.statistics[which].shown() };
+            evidence.golden = Some(shown).filter(|text| !text.is_empty());
+        });
+    }
+    if evidence.statistic == "shape" {
+        evidence.target.clone_from(&evidence.shape);
+    }
+    Ok(())
+}
+
+/// The innermost frame of the node's stack outside the framework and this tool.
+fn frame(file: &VisFile, node: &Stored) -> Result<Option<Frame>> {
+    let Some(stack) = &node.stack else { return Ok(None) };
+    let sql = "SELECT stack_info FROM tb_stack WHERE id = ?1";
+    let text: Option<Option<String>> = file
+        .conn
+        .prepare_cached(sql)
+        .and_then(|mut statement| statement.query_row([stack], |row| row.get(0)).optional())
+        .map_err(file.fail())?;
+    let frames = text.flatten().and_then(|text| serde_json::from_str::<Vec<String>>(&text).ok()).unwrap_or_default();
+    let parsed: Vec<Frame> = frames.iter().filter_map(|frame| parse_frame(frame)).collect();
+    let is_user = |frame: &&Frame| !FRAMEWORKS.iter().any(|part| frame.file.contains(part));
+    Ok(parsed.iter().find(is_user).or(parsed.first()).cloned())
+}
+
+/// Folders of frameworks in the paths of stacks.
+const FRAMEWORKS: [&str; 6] = ["/torch/", "/torch_npu/", "/mindspore/", "/msprobe/", "/megatron/core/tensor_parallel/", "/mindtorch/"];
+
+/// `File PATH, line N, in FUNCTION, \n CODE`.
+fn parse_frame(text: &str) -> Option<Frame> {
+    let rest = text.strip_prefix("File ")?;
+    let (file, rest) = rest.split_once(", line ")?;
+    let (line, rest) = rest.split_once(", in ")?;
+    let (function, code) = rest.split_once('\n').unwrap_or((rest, ""));
+    Some(Frame {
+        file: file.trim_matches('"').to_owned(),
+        line: line.parse().ok()?,
+        function: function.trim().trim_end_matches(',').to_owned(),
+        code: code.trim().to_owned(),
+    })
+}
+
+/// A node on the way, named later.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Flow {
+    pub order: u32,
+    pub input_error: f32,
+    pub output_error: Option<f32>,
+}
+
+/// Names the nodes on the way.
+pub(super) fn name_flow(file: &VisFile, place: Place, flow: &[Flow]) -> Result<Vec<FlowNode>> {
+    let named = flow.iter().map(|flow| {
+        let node = stored(file, place, flow.order)?.line.node;
+        let finite = |error: f32| error.is_finite().then_some(error);
+        Ok(FlowNode { node, order: flow.order, input_error: finite(flow.input_error), output_error: flow.output_error.and_then(finite) })
+    });
+    named.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_of_both_frameworks_are_read() {
+        let frame = parse_frame("File /home/user/train/model.py, line 372, in forward, \n ctx = self.core(q, k, v)").unwrap();
+        assert_eq!((frame.file.as_str(), frame.line, frame.function.as_str()), ("/home/user/train/model.py", 372, "forward"));
+        assert_eq!(frame.code, "ctx = self.core(q, k, v)");
+        let frame = parse_frame("File /a, b/c.py, line 7, in <module>, \n x = 1").unwrap();
+        assert_eq!((frame.file.as_str(), frame.function.as_str()), ("/a, b/c.py", "<module>"));
+        assert_eq!(parse_frame("no frame"), None);
+    }
+}

@@ -1,0 +1,144 @@
+//! Where two runs first part: the answer to a finished comparison, whoever wrote the file.
+//!
+//! [`report`] reads the target nodes of every rank once, in execution order, and tells the *first difference* (by the rules
+//! of `walk`), the *first verdict*, runner-ups, the nodes a difference flows into, counts, and the drift of the relative
+//! error. Memory does not grow with the file beyond a few bytes for each node that differs.
+//!
+//! ```no_run
+//! # fn main() -> Result<(), msprobe_core::report::Error> {
+//! use msprobe_core::report::{report, Options};
+//! let report = report("out/compare_20261130101500.vis.db".as_ref(), &Options::default())?;
+//! if let Some(first) = &report.first_difference {
+//!     println!("{} (rank {})", first.node, first.rank);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+mod answer;
+mod cells;
+mod drift;
+mod error;
+mod evidence;
+mod file;
+mod flow;
+mod marks;
+mod measure;
+mod noise;
+mod rank;
+mod ranks;
+mod scan;
+mod tolerance;
+mod twin;
+mod walk;
+
+pub use answer::{
+    Counts, Difference, Drift, Evidence, FlowNode, Frame, Inputs, Miss, NodeLine, NoiseUsed, Overflow, RankReport, Report, Verdicts, SCHEMA,
+};
+pub use drift::Series;
+pub use error::{Error, Result};
+pub use measure::{Break, Role};
+pub use noise::MULTIPLE;
+pub use walk::What;
+
+use file::{Place, VisFile};
+use scan::{NodeFacts, Verdict};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// Which nodes to list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Only {
+    /// Verdict error.
+    Error,
+    /// Verdict warning.
+    Warning,
+    /// Without a partner.
+    Unmatched,
+    /// With an overflow level.
+    Overflow,
+}
+
+impl Only {
+    /// The class of that name.
+    #[must_use]
+    pub fn from_text(text: &str) -> Option<Self> {
+        match text {
+            "error" => Some(Only::Error),
+            "warning" => Some(Only::Warning),
+            "unmatched" => Some(Only::Unmatched),
+            "overflow" => Some(Only::Overflow),
+            _ => None,
+        }
+    }
+
+    fn takes(self, node: &NodeFacts) -> bool {
+        match self {
+            Only::Error => node.verdict == Verdict::Error && node.matched,
+            Only::Warning => node.verdict == Verdict::Warning && node.matched,
+            Only::Unmatched => !node.matched,
+            Only::Overflow => node.overflow.is_some(),
+        }
+    }
+}
+
+/// What to look at and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Only this step.
+    pub step: Option<i64>,
+    /// Only this rank.
+    pub rank: Option<i64>,
+    /// Runner-ups and listed nodes of each rank, at most.
+    pub top: usize,
+    /// Nodes to list.
+    pub only: Option<Only>,
+    /// Epsilons that count as noise.
+    pub noise_multiple: f64,
+    /// The comparison of a second golden run (as target) with the golden run.
+    pub noise_twin: Option<PathBuf>,
+    /// Threads that read, at least 1.
+    pub threads: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(8);
+        Options { step: None, rank: None, top: 5, only: None, noise_multiple: MULTIPLE, noise_twin: None, threads }
+    }
+}
+
+/// Reads `path` and answers.
+pub fn report(path: &Path, options: &Options) -> Result<Report> {
+    let file = VisFile::open(path)?;
+    let places: Vec<Place> = file
+        .places()?
+        .into_iter()
+        .filter(|place| options.step.is_none_or(|step| step == place.step) && options.rank.is_none_or(|rank| rank == place.rank))
+        .collect();
+    if places.is_empty() {
+        return Err(Error::unreadable(path, "no such step and rank in this file"));
+    }
+    let mut ranks = Vec::new();
+    let mut noise_so_far = HashMap::new();
+    for place in places {
+        ranks.push(rank::rank_report(&file, place, options, &mut noise_so_far)?);
+    }
+    Ok(Report {
+        schema: SCHEMA,
+        tool_version: env!("CARGO_PKG_VERSION"),
+        file: path.display().to_string(),
+        graph_type: file.task.graph_type(),
+        task: file.task.as_str(),
+        micro_steps: file.micro_steps,
+        noise: NoiseUsed {
+            method: if options.noise_twin.is_some() { "twin" } else { "dtype" },
+            multiple: options.noise_multiple,
+            twin: options.noise_twin.as_ref().map(|path| path.display().to_string()),
+        },
+        totals: ranks.iter().fold(Counts::default(), |sum, rank| sum.plus(&rank.counts)),
+        first_difference: ranks::first_difference(&ranks).cloned(),
+        first_verdict: ranks::first_verdict(&ranks).cloned(),
+        ranks,
+    })
+}

@@ -1,0 +1,174 @@
+//! The report of one rank of one step.
+
+use super::answer::{Counts, Difference, Drift, Miss, NodeLine, Overflow, RankReport, Verdicts};
+use super::drift::Thinned;
+use super::error::{Error, Result};
+use super::evidence::{describe, stored};
+use super::file::{Place, VisFile};
+use super::flow::flow;
+use super::scan::{for_each_node, Phase};
+use super::tolerance::{Level, Noise};
+use super::twin::Twin;
+use super::walk::{self, Candidate, Walk, What};
+use super::Options;
+use crate::visdb::Task;
+use std::collections::HashMap;
+
+/// Reports on one rank; `noise_so_far` holds the noise of each rank at the end of the step before.
+pub(super) fn rank_report(file: &VisFile, place: Place, options: &Options, noise_so_far: &mut HashMap<i64, Level>) -> Result<RankReport> {
+    let twin = options.noise_twin.as_ref().map(|path| Twin::read(path, place, options.threads)).transpose()?;
+    if let (Some(twin), Some(path)) = (&twin, &options.noise_twin) {
+        if twin.is_empty() {
+            let Place { step, rank } = place;
+            return Err(Error::unreadable(path, format!("the two golden runs have nothing to compare for step {step}, rank {rank}")));
+        }
+    }
+    let noise = Noise::new(options.noise_multiple, twin.as_ref(), noise_so_far.get(&place.rank).copied());
+    let mut walk = Walk::new(noise, file.task);
+    let (mut forward, mut backward) = (Thinned::default(), Thinned::default());
+    let (mut listed, mut listed_total) = (Vec::new(), 0);
+    for_each_node(file, place, options.threads, |node| {
+        walk.node(node);
+        if let Some((error, tolerance)) = walk.drift(node) {
+            let half = if matches!(node.phase, Phase::Backward | Phase::Gradient) { &mut backward } else { &mut forward };
+            half.push(node.order, error, tolerance);
+        }
+        if options.only.is_some_and(|only| only.takes(node)) {
+            listed_total += 1;
+            if listed.len() < options.top {
+                listed.push(node.order);
+            }
+        }
+    })?;
+    walk.end();
+    noise_so_far.insert(place.rank, walk.noise_level());
+    let compared = file.is_comparison();
+    let counts = counts(file, place, &walk.counts)?;
+    let line = |order: u32| -> Result<NodeLine> { Ok(stored(file, place, order)?.line) };
+    let mut found = walk.candidates.iter().filter(|_| compared);
+    let first = found.next();
+    let first_difference = match first {
+        Some(first) => Some(describe(file, place, counts.target_nodes, first)?),
+        None if file.task == Task::Structure => only_in_golden(file, place, counts.target_nodes)?,
+        None => None,
+    };
+    let others = found.filter(|other| is_origin(other)).take(options.top);
+    let runner_ups = others.map(|other| describe(file, place, counts.target_nodes, other)).collect::<Result<_>>()?;
+    let nearest_miss = if first_difference.is_none() && compared { miss(file, place, &walk)? } else { None };
+    Ok(RankReport {
+        step: place.step,
+        rank: place.rank,
+        counts,
+        first_verdict: walk.first_verdict.map(|(order, _)| line(order)).transpose()?,
+        first_overflow: walk.first_overflow.map(|(order, _)| line(order)).transpose()?,
+        flows_into: first.map(|first| flow(file, place, first)).transpose()?.unwrap_or_default(),
+        first_difference,
+        runner_ups,
+        nearest_miss,
+        listed: listed.into_iter().map(line).collect::<Result<_>>()?,
+        listed_total: options.only.map(|_| listed_total),
+        drift: Drift { forward: forward.finish(), backward: backward.finish() },
+    })
+}
+
+/// Whether a later candidate is a difference of its own. Inputs that nobody recorded making, and what turns up inside a
+/// module, are after the first difference nearly always its consequence.
+fn is_origin(candidate: &Candidate) -> bool {
+    match candidate.what {
+        What::Parameter | What::Argument => true,
+        What::Computation => candidate.row.order == candidate.order || candidate.inputs.is_none(),
+        What::Structure | What::Input => false,
+    }
+}
+
+fn counts(file: &VisFile, place: Place, seen: &walk::Counts) -> Result<Counts> {
+    let sql = "SELECT count(*), coalesce(sum(matched_node_link IS NULL OR matched_node_link IN ('', '[]')), 0) FROM tb_nodes \
+               WHERE step = ?1 AND rank = ?2 AND data_source = 'Bench'";
+    let (golden_nodes, only_golden): (i64, i64) =
+        file.conn.query_row(sql, (place.step, place.rank), |row| Ok((row.get(0)?, row.get(1)?))).map_err(file.fail())?;
+    let compared = file.is_comparison();
+    let [not_compared, pass, warning, error] = seen.verdicts;
+    let [medium, high, critical] = seen.overflow;
+    Ok(Counts {
+        target_nodes: seen.nodes,
+        golden_nodes: golden_nodes as u64,
+        matched: seen.matched,
+        only_target: if compared { seen.nodes - seen.matched } else { 0 },
+        only_golden: if compared { only_golden as u64 } else { 0 },
+        verdicts: Verdicts { error, warning, pass, not_compared },
+        overflow: Overflow { critical, high, medium },
+        compared_nodes: seen.compared_nodes,
+        compared_rows: seen.compared_rows,
+        beyond_noise: seen.beyond_nodes,
+    })
+}
+
+impl Counts {
+    /// The sum of two.
+    pub(super) fn plus(self, other: &Counts) -> Counts {
+        let (v, w) = (self.verdicts, other.verdicts);
+        let (o, p) = (self.overflow, other.overflow);
+        Counts {
+            target_nodes: self.target_nodes + other.target_nodes,
+            golden_nodes: self.golden_nodes + other.golden_nodes,
+            matched: self.matched + other.matched,
+            only_target: self.only_target + other.only_target,
+            only_golden: self.only_golden + other.only_golden,
+            verdicts: Verdicts {
+                error: v.error + w.error,
+                warning: v.warning + w.warning,
+                pass: v.pass + w.pass,
+                not_compared: v.not_compared + w.not_compared,
+            },
+            overflow: Overflow { critical: o.critical + p.critical, high: o.high + p.high, medium: o.medium + p.medium },
+            compared_nodes: self.compared_nodes + other.compared_nodes,
+            compared_rows: self.compared_rows + other.compared_rows,
+            beyond_noise: self.beyond_noise + other.beyond_noise,
+        }
+    }
+}
+
+/// Why nothing qualifies.
+fn miss(file: &VisFile, place: Place, walk: &Walk<'_>) -> Result<Option<Miss>> {
+    let node = |order: u32| -> Result<Option<NodeLine>> { Ok(Some(stored(file, place, order)?.line)) };
+    Ok(Some(if let Some(grown) = walk.grown {
+        let error = grown.output.is_finite().then_some(grown.output);
+        Miss { why: "grew_slowly", node: node(grown.order)?, error, noise: Some(grown.tolerance) }
+    } else if let Some((order, error, tolerance)) = walk.nearest {
+        Miss { why: "within_noise", node: node(order)?, error: Some(error), noise: Some(tolerance) }
+    } else if walk.counts.compared_rows > 0 {
+        Miss { why: "identical", node: None, error: Some(0.0), noise: None }
+    } else {
+        Miss { why: "nothing_compared", node: None, error: None, noise: None }
+    }))
+}
+
+/// In a comparison of structure, a golden node that the target lacks, the outermost of the first.
+fn only_in_golden(file: &VisFile, place: Place, nodes: u64) -> Result<Option<Difference>> {
+    use rusqlite::OptionalExtension;
+    let sql = "SELECT node_name, up_node, node_order, micro_step_id FROM tb_nodes WHERE step = ?1 AND rank = ?2 AND data_source = 'Bench' \
+               AND (matched_node_link IS NULL OR matched_node_link IN ('', '[]')) ORDER BY node_order LIMIT 1";
+    let row: Option<(String, Option<String>, i64, Option<i64>)> = file
+        .conn
+        .query_row(sql, (place.step, place.rank), |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)))
+        .optional()
+        .map_err(file.fail())?;
+    Ok(row.map(|(node, parent, order, micro_step)| Difference {
+        step: place.step,
+        rank: place.rank,
+        golden_node: Some(node.clone()),
+        node,
+        parent: parent.unwrap_or_default(),
+        order: u32::try_from(order).unwrap_or(u32::MAX),
+        nodes,
+        micro_step: micro_step.and_then(|m| u32::try_from(m).ok()).unwrap_or(0),
+        what: What::Structure,
+        evidence: None,
+        inputs: None,
+        frame: None,
+        communications_before: 0,
+        is_communication: false,
+        is_random: false,
+        verdict: None,
+    }))
+}

@@ -1,0 +1,75 @@
+//! The tolerance of a row: from the dtypes met so far, or from a second golden run.
+
+use super::measure::{Difference, Role};
+use super::noise::EPSILON_OF_STATISTICS;
+use super::scan::NodeFacts;
+use super::scan::RowFacts;
+use super::twin::Twin;
+
+/// How much noise there is at the end of a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Level {
+    ambient: f32,
+    grown: f32,
+}
+
+/// The noise of one rank, as far as the walk has come.
+#[derive(Clone, Debug)]
+pub(super) struct Noise<'a> {
+    multiple: f32,
+    twin: Option<&'a Twin>,
+    /// Coarsest epsilon of any data so far: what is computed from bfloat16 data has its noise, whatever type it is kept in.
+    ambient: f32,
+    /// Relative error to which noise has grown on its way.
+    grown: f32,
+    /// Whether parameters are as they were loaded; after the first optimizer step they carry the noise of all that came before.
+    pristine: bool,
+}
+
+impl<'a> Noise<'a> {
+    /// The noise at the beginning of a step; `before` is that of the step before.
+    pub fn new(multiple: f64, twin: Option<&'a Twin>, before: Option<Level>) -> Self {
+        let Level { ambient, grown } = before.unwrap_or_default();
+        Noise { multiple: multiple as f32, twin, ambient, grown, pristine: before.is_none() }
+    }
+
+    /// What the next step of the rank starts with.
+    pub fn level(&self) -> Level {
+        Level { ambient: self.ambient, grown: self.grown }
+    }
+
+    /// Takes note of the dtypes of a node.
+    pub fn meet(&mut self, node: &NodeFacts) {
+        for row in node.rows.iter().filter(|row| row.role != Role::Parameter && !row.measured.is_scalar && row.is_compared()) {
+            // A second golden run shows the noise of golden's own types; the other type's noise it cannot show.
+            if self.twin.is_none() || row.measured.dtypes_differ {
+                self.ambient = self.ambient.max(row.epsilon);
+            }
+        }
+    }
+
+    /// Noise has grown to a relative error of `error`.
+    pub fn raise(&mut self, error: f32) {
+        self.grown = self.grown.max(error);
+    }
+
+    /// Tolerances of the three relative errors of a row.
+    pub fn tolerance(&self, node: &NodeFacts, row: &RowFacts) -> [f32; 3] {
+        let is_exact = row.role == Role::Parameter && self.pristine;
+        let epsilon = if is_exact { row.epsilon } else { row.epsilon.max(self.ambient) };
+        let from_dtype = self.multiple * (epsilon + EPSILON_OF_STATISTICS);
+        let floor = if is_exact { from_dtype } else { from_dtype.max(self.grown) };
+        match self.twin.and_then(|twin| twin.tolerance(node.mark)) {
+            Some(seen) => seen.map(|seen| seen.max(floor)),
+            None => [floor; 3],
+        }
+    }
+}
+
+/// The three relative errors of a row, 0 where there is none.
+pub(super) fn errors(row: &RowFacts) -> [f32; 3] {
+    match row.measured.difference {
+        Difference::Relative(errors) => errors.map(|error| if error.is_nan() { 0.0 } else { error }),
+        _ => [0.0; 3],
+    }
+}

@@ -1,0 +1,499 @@
+//! The walk along the execution order that finds where two ranks first part.
+//!
+//! `node_order` is the post-order of the tree, and children stand in the order in which they ran: so the APIs come in
+//! execution order, forward and backward alike, micro step after micro step, and a module comes when it ends. A module *starts*
+//! when its first descendant does; its parameters and its inputs are there from then on.
+//!
+//! A row is *beyond noise* if its relative error exceeds the tolerance of [`Noise`]. A candidate for the first difference is
+//!
+//! * a **parameter**: a module with a parameter beyond noise; its time is the start of the module;
+//! * an **argument**: a node with a number or flag that differs, such as an epsilon;
+//! * a **computation**: a node with an output beyond noise whose data inputs are within it, no descendant of which explains
+//!   it; its time is its own. A parameter's gradient counts as an output of the module's backward;
+//! * a computation too: the deepest module with inputs within noise inside which an input beyond noise turns up that no
+//!   recorded node has made (an operation that the dump does not record);
+//! * an **input**: an input beyond noise that no recorded node has made and no such module surrounds: other data were fed;
+//! * a **structure**: a node that only the target has and whose output is such an input.
+//!
+//! The candidate of the smallest time wins. Which input comes from which output is told by their statistics: equal ones are
+//! the same tensor.
+
+use super::measure::{Break, Difference, Role};
+use super::scan::{NodeFacts, Phase, RowFacts, Verdict};
+use super::tolerance::{Level, Noise};
+use crate::visdb::{OverflowLevel, Task};
+use serde::Serialize;
+use std::collections::{HashMap, HashSet};
+
+/// An output must stand out this much from the inputs, in units of the tolerance, to count as made here. Less is noise
+/// that grows on its way, and raises the tolerance from there on.
+const JUMP: f32 = 3.0;
+/// Candidates that are kept.
+const KEPT: usize = 64;
+/// Unexplained inputs that are kept until an enclosing module tells what they are.
+const OPEN: usize = 4;
+
+/// What differs first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum What {
+    /// A parameter of a module.
+    Parameter,
+    /// A number or flag given to a call.
+    Argument,
+    /// The trees: a node that one side does not have.
+    Structure,
+    /// The data fed in.
+    Input,
+    /// The result of a module or API whose inputs agree.
+    Computation,
+}
+
+/// A row of a node: both as numbers, so that nothing is copied on the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RowAt {
+    pub order: u32,
+    /// Position among the node's rows, inputs first.
+    pub row: u32,
+}
+
+/// A node that may be the first difference.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Candidate {
+    pub what: What,
+    /// When the difference is there.
+    pub time: u32,
+    pub order: u32,
+    /// The row that differs; of another node if the difference turned up there.
+    pub row: RowAt,
+    /// Relative error and tolerance of the row.
+    pub error: f32,
+    pub tolerance: f32,
+    pub broken: Option<Break>,
+    /// Largest relative error of the data inputs, with its tolerance; `None` if none was compared.
+    pub inputs: Option<(f32, f32)>,
+    pub is_distributed: bool,
+    /// Communication nodes of this rank before the candidate.
+    pub communications: u32,
+    pub micro_step: u32,
+    /// Values that differ, to follow where they flow.
+    pub marks: Vec<u64>,
+}
+
+impl Candidate {
+    /// Earlier first; at one time a parameter before what it causes, the outermost of inputs, the deepest of computations.
+    fn key(&self) -> (u32, What, i64) {
+        let outermost = matches!(self.what, What::Input | What::Structure);
+        (self.time, self.what, if outermost { -i64::from(self.order) } else { i64::from(self.order) })
+    }
+}
+
+/// An input beyond noise that no recorded node has made.
+#[derive(Clone, Debug)]
+struct Unexplained {
+    candidate: Candidate,
+    mark: u64,
+}
+
+/// What is known of a node before it comes: something of its children.
+#[derive(Debug, Default)]
+struct Pending {
+    start: Option<u32>,
+    /// Whether something below it is a candidate or beyond noise.
+    parted: bool,
+    open: Vec<Unexplained>,
+    /// Gradients of the module's parameters beyond noise.
+    gradients: Vec<Candidate>,
+}
+
+/// A node whose outputs left the noise without standing out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Grown {
+    pub order: u32,
+    pub input: f32,
+    pub output: f32,
+    pub tolerance: f32,
+}
+
+/// Counts of one rank.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub nodes: u64,
+    pub matched: u64,
+    pub verdicts: [u64; 4],
+    pub overflow: [u64; 3],
+    /// Nodes and rows with something to compare, and nodes with something beyond noise.
+    pub compared_nodes: u64,
+    pub compared_rows: u64,
+    pub beyond_nodes: u64,
+    pub modified: u64,
+}
+
+/// The walk under way, and its result.
+#[derive(Debug)]
+pub(super) struct Walk<'a> {
+    noise: Noise<'a>,
+    task: Task,
+    pending: HashMap<u64, Pending>,
+    /// Values beyond noise that recorded nodes made.
+    made: HashSet<u64>,
+    /// Values that nodes without a partner made, with the node.
+    made_unmatched: HashMap<u64, u32>,
+    /// Forward calls and modules something of which is beyond noise.
+    parted_forward: HashSet<u64>,
+    communications: u32,
+    pub candidates: Vec<Candidate>,
+    pub grown: Option<Grown>,
+    pub counts: Counts,
+    /// First nodes with a verdict of warning or error, and with the worst overflow level.
+    pub first_verdict: Option<(u32, Verdict)>,
+    pub first_overflow: Option<(u32, OverflowLevel)>,
+    /// The input that comes nearest to the tolerance without exceeding it, or the output: order, error, tolerance.
+    pub nearest: Option<(u32, f32, f32)>,
+}
+
+/// The rows of a node, judged.
+#[derive(Debug, Default)]
+struct Judged {
+    /// Largest excess (error by tolerance) of inputs, and that row's error and tolerance.
+    input: Option<(f32, f32, f32)>,
+    dirty: Vec<(u32, Role, f32, f32, Option<Break>)>,
+    compared: u32,
+    /// Norm of the largest input.
+    scale: f32,
+}
+
+impl<'a> Walk<'a> {
+    pub fn new(noise: Noise<'a>, task: Task) -> Self {
+        Walk {
+            noise,
+            task,
+            pending: HashMap::new(),
+            made: HashSet::new(),
+            made_unmatched: HashMap::new(),
+            parted_forward: HashSet::new(),
+            communications: 0,
+            candidates: Vec::new(),
+            grown: None,
+            counts: Counts::default(),
+            first_verdict: None,
+            first_overflow: None,
+            nearest: None,
+        }
+    }
+
+    /// Takes the next node.
+    pub fn node(&mut self, node: &NodeFacts) {
+        self.count(node);
+        let mut below = self.pending.remove(&node.mark).unwrap_or_default();
+        let start = below.start.unwrap_or(node.order);
+        if node.matched && !node.is_collection && !node.is_root {
+            self.judge_matched(node, start, &mut below);
+        } else if !node.matched {
+            self.note_unmatched(node, start);
+        }
+        if node.is_distributed {
+            self.communications += 1;
+        }
+        if node.is_root {
+            below.open.drain(..).for_each(|open| self.propose(open.candidate));
+            below.gradients.drain(..).for_each(|gradient| self.propose(gradient));
+            return;
+        }
+        let parent = self.pending.entry(node.parent).or_default();
+        parent.start = Some(parent.start.map_or(start, |first| first.min(start)));
+        parent.parted |= below.parted;
+        parent.open.extend(below.open);
+        parent.open.truncate(OPEN);
+        parent.gradients.extend(below.gradients);
+        parent.gradients.truncate(OPEN);
+    }
+
+    /// What is left when the last node has come: a file without a root leaves its top level open.
+    pub fn end(&mut self) {
+        let left: Vec<Pending> = self.pending.drain().map(|(_, pending)| pending).collect();
+        for candidate in left.into_iter().flat_map(|p| p.open.into_iter().map(|o| o.candidate).chain(p.gradients)) {
+            self.propose(candidate);
+        }
+    }
+
+    /// The noise as it stands now, for the next step of the rank.
+    pub fn noise_level(&self) -> Level {
+        self.noise.level()
+    }
+
+    /// Relative error and tolerance of a node's worst output (or gradient), for the drift; an error of infinity: beyond any number.
+    pub fn drift(&self, node: &NodeFacts) -> Option<(f32, f32)> {
+        let mut worst: Option<(f32, f32)> = None;
+        for row in node.rows.iter().filter(|row| matches!(row.role, Role::Output | Role::Gradient)) {
+            let (error, tolerance) = match row.measured.difference {
+                Difference::NotCompared => continue,
+                Difference::Broken(_) => (f32::INFINITY, self.noise.tolerance(node, row)[0]),
+                Difference::Relative(errors) => {
+                    let which = usize::from(errors[0].is_nan());
+                    (errors[which], self.noise.tolerance(node, row)[which])
+                }
+            };
+            if worst.is_none_or(|(most, _)| error > most) {
+                worst = Some((error, tolerance));
+            }
+        }
+        worst
+    }
+
+    fn count(&mut self, node: &NodeFacts) {
+        let counts = &mut self.counts;
+        counts.nodes += 1;
+        counts.matched += u64::from(node.matched);
+        counts.modified += u64::from(node.modified);
+        if node.matched {
+            counts.verdicts[node.verdict as usize] += 1;
+        }
+        if let Some(level) = node.overflow {
+            counts.overflow[level as usize] += 1;
+            if self.first_overflow.is_none_or(|(_, worst)| level > worst) {
+                self.first_overflow = Some((node.order, level));
+            }
+        }
+        if node.verdict >= Verdict::Warning && self.first_verdict.is_none() && !node.is_collection && !node.is_root {
+            self.first_verdict = Some((node.order, node.verdict));
+        }
+    }
+
+    fn note_unmatched(&mut self, node: &NodeFacts, start: u32) {
+        if self.task == Task::Structure {
+            let row = RowAt { order: node.order, row: 0 };
+            self.propose(self.candidate(What::Structure, node, start, row));
+            return;
+        }
+        for row in node.rows.iter().filter(|row| row.role == Role::Output && row.measured.mark != 0) {
+            self.made_unmatched.entry(row.measured.mark).or_insert(node.order);
+        }
+    }
+
+    fn judge_matched(&mut self, node: &NodeFacts, start: u32, below: &mut Pending) {
+        let judged = self.judge(node);
+        self.counts.compared_rows += u64::from(judged.compared);
+        self.counts.compared_nodes += u64::from(judged.compared > 0);
+        if judged.dirty.is_empty() && below.open.is_empty() && below.gradients.is_empty() {
+            return;
+        }
+        self.counts.beyond_nodes += u64::from(!judged.dirty.is_empty());
+        let found = Found { node, start, judged: &judged };
+        let parameters = self.parameters(&found, below);
+        let inputs = self.inputs(&found, below, parameters);
+        self.results(&found, below, parameters, inputs);
+        if judged.dirty.is_empty() {
+            return;
+        }
+        below.parted = true;
+        if node.phase == Phase::Forward {
+            self.parted_forward.extend([node.mark, node.forward]);
+        }
+    }
+
+    /// Compares every row with its tolerance.
+    fn judge(&mut self, node: &NodeFacts) -> Judged {
+        self.noise.meet(node);
+        let mut judged = Judged::default();
+        for row in node.rows.iter().filter(|row| row.role == Role::Input) {
+            judged.scale = judged.scale.max(row.measured.scale);
+        }
+        for (at, row) in node.rows.iter().enumerate().filter(|(_, row)| row.is_compared()) {
+            if node.is_uninitialised && row.role == Role::Output {
+                continue;
+            }
+            judged.compared += 1;
+            let (error, tolerance, broken) = self.worst(node, row, judged.scale);
+            let excess = if broken.is_some() { f32::INFINITY } else { error / tolerance };
+            if row.role == Role::Input && judged.input.is_none_or(|(most, ..)| excess > most) {
+                judged.input = Some((excess, error, tolerance));
+            }
+            if excess > 1.0 {
+                judged.dirty.push((at as u32, row.role, error, tolerance, broken));
+            } else if error > 0.0 && self.nearest.is_none_or(|(_, e, t)| excess > e / t) {
+                self.nearest = Some((node.order, error, tolerance));
+            }
+        }
+        judged
+    }
+
+    /// The error that exceeds its tolerance most.
+    fn worst(&self, node: &NodeFacts, row: &RowFacts, inputs: f32) -> (f32, f32, Option<Break>) {
+        let tolerances = self.noise.tolerance(node, row);
+        match row.measured.difference {
+            Difference::NotCompared => (0.0, tolerances[0], None),
+            Difference::Broken(reason) => (f32::INFINITY, tolerances[0], Some(reason)),
+            Difference::Relative(errors) => {
+                let own = row.measured.scale;
+                let shrunk = node.cancels && row.role == Role::Output && own > 0.0 && inputs > own;
+                let factor = if shrunk { (inputs / own).min(1e6) } else { 1.0 };
+                let mut worst = (0.0, tolerances[0] * factor);
+                for (error, tolerance) in errors.into_iter().zip(tolerances) {
+                    let tolerance = tolerance * factor;
+                    if error / tolerance > worst.0 / worst.1 {
+                        worst = (error, tolerance);
+                    }
+                }
+                (worst.0, worst.1, None)
+            }
+        }
+    }
+
+    /// Parameters and arguments that differ; whether there are any.
+    fn parameters(&mut self, found: &Found<'_>, below: &mut Pending) -> bool {
+        let mut any = false;
+        for (what, role) in [(What::Parameter, Role::Parameter), (What::Argument, Role::Argument)] {
+            let Some(candidate) = self.proposal(what, found, role) else { continue };
+            any = true;
+            // What the module's own APIs take in as an input is this parameter.
+            below.open.clear();
+            self.made.extend(&candidate.marks);
+            self.propose(candidate);
+        }
+        any
+    }
+
+    /// Sorts inputs beyond noise by where they come from; whether all data inputs are within noise.
+    fn inputs(&mut self, found: &Found<'_>, below: &mut Pending, explained: bool) -> bool {
+        let mut clean = true;
+        for &(at, role, error, tolerance, broken) in &found.judged.dirty {
+            if role != Role::Input {
+                continue;
+            }
+            clean = false;
+            let mark = found.node.rows[at as usize].measured.mark;
+            // The module's input is what its own children take in.
+            let inside = below.open.len();
+            below.open.retain(|open| open.mark != mark);
+            let seen_inside = below.open.len() < inside;
+            if self.made.contains(&mark) && !seen_inside {
+                continue;
+            }
+            let row = RowAt { order: found.node.order, row: at };
+            let mut candidate = self.candidate(What::Input, found.node, found.start, row);
+            candidate.error = error;
+            candidate.tolerance = tolerance;
+            candidate.broken = broken;
+            candidate.marks = vec![mark];
+            if let Some(&order) = self.made_unmatched.get(&mark) {
+                candidate.what = What::Structure;
+                candidate.time = order;
+                candidate.order = order;
+                self.propose(candidate);
+            } else if !explained {
+                below.open.push(Unexplained { candidate, mark });
+            }
+        }
+        clean
+    }
+
+    /// Outputs and gradients beyond noise, and what turned up inside although the inputs agree.
+    fn results(&mut self, found: &Found<'_>, below: &mut Pending, explained: bool, clean: bool) {
+        let node = found.node;
+        let compared_input = found.judged.input.is_some();
+        let has_saved = node.phase == Phase::Backward && self.parted_forward.contains(&node.forward);
+        if clean && compared_input && !node.is_api && !below.open.is_empty() {
+            let mut first = below.open.swap_remove(earliest(&below.open));
+            below.open.clear();
+            first.candidate.what = What::Computation;
+            first.candidate.order = node.order;
+            first.candidate.inputs = found.judged.input.map(|(_, error, tolerance)| (error, tolerance));
+            if !has_saved {
+                self.propose(first.candidate);
+            }
+        }
+        let gradients = std::mem::take(&mut below.gradients);
+        if clean && !has_saved && !explained {
+            gradients.into_iter().for_each(|gradient| self.propose(gradient));
+        }
+        let inputs: Vec<u64> = node.rows.iter().filter(|row| row.role == Role::Input).map(|row| row.measured.mark).collect();
+        let Some(mut candidate) = self.proposal_of_results(found) else { return };
+        let came_before = !candidate.marks.is_empty() && candidate.marks.iter().all(|mark| self.made.contains(mark));
+        candidate.marks.retain(|mark| !inputs.contains(mark) || clean);
+        self.made.extend(&candidate.marks);
+        if !clean || explained || came_before || has_saved || below.parted {
+            return;
+        }
+        let outstanding = candidate.broken.is_some() || {
+            let (input, output) = (found.judged.input.map_or(0.0, |i| i.0), candidate.error / candidate.tolerance);
+            output > JUMP * input
+        };
+        let flips = candidate.broken == Some(Break::Value) && found.judged.input.is_some_and(|(_, error, _)| error > 0.0);
+        if !outstanding || flips {
+            self.grow(found, &candidate);
+        } else if node.phase == Phase::Gradient {
+            below.gradients.push(candidate);
+        } else {
+            self.propose(candidate);
+        }
+    }
+
+    /// Noise left the tolerance without standing out: from here on it is this large.
+    fn grow(&mut self, found: &Found<'_>, candidate: &Candidate) {
+        let input = found.judged.input.map_or(0.0, |i| i.1);
+        if self.grown.is_none() {
+            self.grown = Some(Grown { order: found.node.order, input, output: candidate.error, tolerance: candidate.tolerance });
+        }
+        if candidate.broken.is_none() {
+            self.noise.raise(candidate.error);
+        }
+    }
+
+    /// The candidate for results (outputs, gradients) beyond noise: the worst row, with the marks of all.
+    fn proposal_of_results(&self, found: &Found<'_>) -> Option<Candidate> {
+        self.proposal(What::Computation, found, if found.node.phase == Phase::Gradient { Role::Gradient } else { Role::Output })
+    }
+
+    /// The candidate for rows of one role beyond noise.
+    fn proposal(&self, what: What, found: &Found<'_>, role: Role) -> Option<Candidate> {
+        let rows = || found.judged.dirty.iter().filter(|row| row.1 == role);
+        let excess = |row: &(u32, Role, f32, f32, Option<Break>)| if row.4.is_some() { f32::INFINITY } else { row.2 / row.3 };
+        let &(at, _, error, tolerance, broken) = rows().reduce(|a, b| if excess(b) > excess(a) { b } else { a })?;
+        let time = if what == What::Computation { found.node.order } else { found.start };
+        let mut candidate = self.candidate(what, found.node, time, RowAt { order: found.node.order, row: at });
+        candidate.error = error;
+        candidate.tolerance = tolerance;
+        candidate.broken = broken;
+        candidate.inputs = found.judged.input.map(|(_, error, tolerance)| (error, tolerance));
+        candidate.marks = rows().map(|row| found.node.rows[row.0 as usize].measured.mark).filter(|&mark| mark != 0).collect();
+        Some(candidate)
+    }
+
+    fn candidate(&self, what: What, node: &NodeFacts, time: u32, row: RowAt) -> Candidate {
+        Candidate {
+            what,
+            time,
+            order: node.order,
+            row,
+            error: 0.0,
+            tolerance: 0.0,
+            broken: None,
+            inputs: None,
+            is_distributed: node.is_distributed,
+            communications: self.communications,
+            micro_step: node.micro_step,
+            marks: Vec::new(),
+        }
+    }
+
+    /// Keeps a candidate if it is among the first.
+    fn propose(&mut self, candidate: Candidate) {
+        let at = self.candidates.partition_point(|kept| kept.key() <= candidate.key());
+        if at < KEPT {
+            self.candidates.insert(at, candidate);
+            self.candidates.truncate(KEPT);
+        }
+    }
+}
+
+/// A node under judgement.
+struct Found<'n> {
+    node: &'n NodeFacts,
+    start: u32,
+    judged: &'n Judged,
+}
+
+fn earliest(open: &[Unexplained]) -> usize {
+    (0..open.len()).min_by_key(|&at| open[at].candidate.key()).unwrap_or(0)
+}
