@@ -117,7 +117,14 @@ fn checksum(cells: &Cells<'_>) -> Difference {
 }
 
 fn statistics(cells: &Cells<'_>, type_of: Dtype, target: [Option<f64>; 4]) -> Difference {
-    let by = [0, 1, 2, 3].map(|i| cells.differences[i].number());
+    let mut by = [0, 1, 2, 3].map(|i| cells.differences[i].number());
+    for (n, difference) in target.into_iter().zip(&mut by) {
+        if let (Some(n), Some(d)) = (n, *difference) {
+            if is_limit(n) && is_limit(n - d) && (n < 0.0) == (n - d < 0.0) {
+                *difference = Some(0.0);
+            }
+        }
+    }
     let Some((max, max_by)) = target[0].zip(by[0]) else { return Difference::NotCompared };
     let min = target[1].zip(by[1]);
     match non_finite(cells.messages.text(), (max, max_by), min) {
@@ -155,6 +162,12 @@ fn statistics(cells: &Cells<'_>, type_of: Dtype, target: [Option<f64>; 4]) -> Di
         }
     }
     Difference::Relative(errors)
+}
+
+/// Whether a value is the largest or smallest number of a type: masks are filled with it, so it changes with the type.
+fn is_limit(value: f64) -> bool {
+    const LIMITS: [f64; 4] = [65_504.0, 3.389_531_389_251_535_5e38, 3.402_823_466_385_288_6e38, f64::MAX];
+    LIMITS.iter().any(|limit| (value.abs() / limit - 1.0).abs() < 1e-6)
 }
 
 /// Whether exactly one side has NaN or infinity; `None` if both are finite (enough).

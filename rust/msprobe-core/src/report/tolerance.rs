@@ -55,10 +55,13 @@ impl<'a> Noise<'a> {
 
     /// Tolerances of the three relative errors of a row.
     pub fn tolerance(&self, node: &NodeFacts, row: &RowFacts) -> [f32; 3] {
-        let is_exact = row.role == Role::Parameter && self.pristine;
-        let epsilon = if is_exact { row.epsilon } else { row.epsilon.max(self.ambient) };
-        let from_dtype = self.multiple * (epsilon + EPSILON_OF_STATISTICS);
-        let floor = if is_exact { from_dtype } else { from_dtype.max(self.grown) };
+        let floor = if row.role == Role::Parameter && self.pristine {
+            // Copied, not computed: at most rounded once, where one side computes in a coarser type.
+            let coarser = node.rows.iter().filter(|other| other.measured.dtypes_differ).map(|other| other.epsilon).fold(0.0, f32::max);
+            (self.multiple * (row.epsilon + EPSILON_OF_STATISTICS)).max(coarser / 2.0)
+        } else {
+            (self.multiple * (row.epsilon.max(self.ambient) + EPSILON_OF_STATISTICS)).max(self.grown)
+        };
         match self.twin.and_then(|twin| twin.tolerance(node.mark)) {
             Some(seen) => seen.map(|seen| seen.max(floor)),
             None => [floor; 3],

@@ -392,7 +392,8 @@ impl<'a> Walk<'a> {
     fn results(&mut self, found: &Found<'_>, below: &mut Pending, explained: bool, clean: bool) {
         let node = found.node;
         let compared_input = found.judged.input.is_some();
-        let has_saved = node.phase == Phase::Backward && self.parted_forward.contains(&node.forward);
+        // Backward uses what forward saved, which the dump does not list among its inputs.
+        let has_saved = matches!(node.phase, Phase::Backward | Phase::Gradient) && self.parted_forward.contains(&node.forward);
         if clean && compared_input && !node.is_api && !below.open.is_empty() {
             let mut first = below.open.swap_remove(earliest(&below.open));
             below.open.clear();
