@@ -2,7 +2,7 @@ from collections.abc import Callable
 from os import PathLike
 from typing import final
 
-__all__ = ["EngineError", "Viewer", "__version__", "graph_visualize"]
+__all__ = ["EngineError", "Viewer", "__version__", "graph_visualize", "report"]
 
 __version__: str
 
@@ -19,6 +19,32 @@ def graph_visualize(request_json: str, progress: Callable[[str], object] | None 
     Raises:
         EngineError: The work failed; `args` is `(exit_status, message)`.
         ValueError: The request is not one.
+    """
+
+def report(
+    path: str | PathLike[str],
+    *,
+    step: int | None = None,
+    rank: int | None = None,
+    top: int = 5,
+    only: str | None = None,
+    noise: float | None = None,
+    noise_twin: str | PathLike[str] | None = None,
+) -> str:
+    """Where two runs first part, as JSON (`docs/report.schema.json`).
+
+    Args:
+        path: A `*.vis.db`, also one that msProbe wrote.
+        step: Only this step.
+        rank: Only this rank.
+        top: Runner-ups and listed nodes of each rank, at most.
+        only: Nodes to list: `error`, `warning`, `unmatched` or `overflow`.
+        noise: Epsilons that count as noise.
+        noise_twin: The comparison of a second golden run with the golden run.
+
+    Raises:
+        EngineError: The file cannot be read; `args` is `(exit_status, message)`.
+        ValueError: An argument makes no sense.
     """
 
 @final

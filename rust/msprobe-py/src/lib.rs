@@ -5,6 +5,7 @@
 
 mod background;
 mod engine;
+mod report;
 mod view;
 
 use pyo3::create_exception;
@@ -39,5 +40,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("EngineError", module.py().get_type::<EngineError>())?;
     module.add_function(wrap_pyfunction!(graph_visualize, module)?)?;
+    module.add_function(wrap_pyfunction!(report::report_file, module)?)?;
     Ok(())
 }

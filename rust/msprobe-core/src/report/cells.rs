@@ -237,7 +237,9 @@ mod tests {
 
     #[test]
     fn what_is_no_number_is_none() {
-        for (text, expected) in [("N/A", None), ("null", None), ("True", None), ("", None), ("-1e-05", Some(-1e-5)), ("inf\t", Some(f64::INFINITY))] {
+        for (text, expected) in
+            [("N/A", None), ("null", None), ("True", None), ("", None), ("-1e-05", Some(-1e-5)), ("inf\t", Some(f64::INFINITY))]
+        {
             assert_eq!(number(text), expected, "{text}");
         }
         assert!(number("Nan").is_some_and(f64::is_nan));

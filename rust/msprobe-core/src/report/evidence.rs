@@ -1,6 +1,6 @@
 //! Turns a candidate, which is numbers, into what a person wants to see.
 
-use super::answer::{Difference, Evidence, Frame, FlowNode, Inputs, NodeLine};
+use super::answer::{Difference, Evidence, FlowNode, Frame, Inputs, NodeLine};
 use super::cells::{for_each_row, Cell, Cells, STATISTICS};
 use super::error::{Error, Result};
 use super::file::{Place, VisFile};
@@ -20,13 +20,26 @@ pub(super) struct Stored {
 }
 
 /// Names of APIs that draw random numbers.
-const RANDOM: [&str; 12] =
-    ["dropout", "dropout_", "alpha_dropout", "feature_dropout", "dropout1d", "dropout2d", "dropout3d", "bernoulli", "rand", "randn", "normal_", "uniform_"];
+const RANDOM: [&str; 12] = [
+    "dropout",
+    "dropout_",
+    "alpha_dropout",
+    "feature_dropout",
+    "dropout1d",
+    "dropout2d",
+    "dropout3d",
+    "bernoulli",
+    "rand",
+    "randn",
+    "normal_",
+    "uniform_",
+];
 
 /// Reads the target node of order `order`.
 pub(super) fn stored(file: &VisFile, place: Place, order: u32) -> Result<Stored> {
     type Row = (String, Option<String>, Option<f64>, Option<String>, Option<String>, Option<String>, Option<String>, Option<String>);
-    let sql = "SELECT node_name, up_node, precision_index, overflow_level, matched_node_link, stack_id, input_data, output_data FROM tb_nodes \
+    let sql =
+        "SELECT node_name, up_node, precision_index, overflow_level, matched_node_link, stack_id, input_data, output_data FROM tb_nodes \
                WHERE step = ?1 AND rank = ?2 AND data_source = 'NPU' AND node_order = ?3";
     let found: Option<Row> = file
         .conn
@@ -49,7 +62,15 @@ pub(super) fn stored(file: &VisFile, place: Place, order: u32) -> Result<Stored>
         node,
         parent: parent.unwrap_or_default(),
         order,
-        verdict: index.map(|index| if index < 0.3 { "pass" } else if index < 0.6 { "warning" } else { "error" }),
+        verdict: index.map(|index| {
+            if index < 0.3 {
+                "pass"
+            } else if index < 0.6 {
+                "warning"
+            } else {
+                "error"
+            }
+        }),
         overflow: overflow.as_deref().and_then(crate::visdb::OverflowLevel::from_text).map(crate::visdb::OverflowLevel::as_str),
         matched: golden.is_some(),
     };

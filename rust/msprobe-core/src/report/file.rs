@@ -94,7 +94,10 @@ impl VisFile {
         }
         for table in ["tb_nodes", "tb_stack", "tb_config"] {
             if !names.contains(table) {
-                return Err(Error::unreadable(&self.path, format!("table {table} is missing: another kind of SQLite file, or an unfinished one")));
+                return Err(Error::unreadable(
+                    &self.path,
+                    format!("table {table} is missing: another kind of SQLite file, or an unfinished one"),
+                ));
             }
         }
         self.indexed = ["index2", "index3"].iter().all(|index| names.contains(*index));
@@ -105,11 +108,8 @@ impl VisFile {
     fn read_config(&mut self) -> Result<()> {
         type Row = (Option<String>, Option<String>, Option<i64>, Option<i64>);
         let sql = "SELECT graph_type, task, micro_steps, overflow_check FROM tb_config LIMIT 1";
-        let row: Option<Row> = self
-            .conn
-            .query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
-            .optional()
-            .map_err(self.fail())?;
+        let row: Option<Row> =
+            self.conn.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))).optional().map_err(self.fail())?;
         let Some((graph_type, task, micro_steps, overflow_check)) = row else {
             return Err(Error::unreadable(&self.path, "tb_config is empty: the run that wrote the file did not finish; start it again"));
         };
@@ -117,7 +117,9 @@ impl VisFile {
         self.task = match Task::from_texts(&graph_type, &task) {
             Some(task) => task,
             None if graph_type == "build" => Task::Build,
-            None => return Err(Error::unreadable(&self.path, format!("unknown task {task:?} in tb_config; the file is of another version"))),
+            None => {
+                return Err(Error::unreadable(&self.path, format!("unknown task {task:?} in tb_config; the file is of another version")))
+            }
         };
         self.micro_steps = micro_steps.unwrap_or(1);
         self.overflow_check = overflow_check == Some(1);

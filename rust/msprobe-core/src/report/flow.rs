@@ -22,7 +22,11 @@ pub(super) fn flow(file: &VisFile, place: Place, candidate: &Candidate) -> Resul
     for_each_node_from(file, place, candidate.time, to, |node| {
         if found.len() < TOLD && node.order != candidate.order && takes_in(node, &marks) {
             marks.extend(node.rows.iter().filter(|row| row.role == Role::Output && row.measured.mark != 0).map(|row| row.measured.mark));
-            found.push(Flow { order: node.order, input_error: largest(node, Role::Input).unwrap_or(0.0), output_error: largest(node, Role::Output) });
+            found.push(Flow {
+                order: node.order,
+                input_error: largest(node, Role::Input).unwrap_or(0.0),
+                output_error: largest(node, Role::Output),
+            });
         }
     })?;
     name_flow(file, place, &found)

@@ -293,7 +293,9 @@ mod tests {
 
     #[test]
     fn integers_have_no_noise() {
-        let members = |by: &str| format!("\"dtype\": \"torch.int64\", \"shape\": \"[2]\", \"Max\": \"5\", \"Min\": \"1\", \"Norm\": \"null\", \"Max diff\": \"{by}\", \"Min diff\": \"0\"");
+        let members = |by: &str| {
+            format!("\"dtype\": \"torch.int64\", \"shape\": \"[2]\", \"Max\": \"5\", \"Min\": \"1\", \"Norm\": \"null\", \"Max diff\": \"{by}\", \"Min diff\": \"0\"")
+        };
         assert_eq!(row(Task::Summary, &members("0")).difference, Difference::Relative([0.0; 3]));
         assert_eq!(row(Task::Summary, &members("1")).difference, Difference::Broken(Break::Value));
     }
@@ -316,7 +318,8 @@ mod tests {
         assert_eq!((errors[0], errors[1], errors[2].is_nan()), (0.1, 0.1, true));
         let members = "\"dtype\": \"torch.float32\", \"Max\": \"2.0\", \"EucDist\": \"N/A\", \"MaxAbsErr\": \"N/A\"";
         assert_eq!(row(Task::All, members).difference, Difference::Broken(Break::NonFinite));
-        let members = "\"dtype\": \"torch.float32\", \"Max\": \"2.0\", \"EucDist\": \"shape unmatched\", \"MaxAbsErr\": \"shape unmatched\"";
+        let members =
+            "\"dtype\": \"torch.float32\", \"Max\": \"2.0\", \"EucDist\": \"shape unmatched\", \"MaxAbsErr\": \"shape unmatched\"";
         assert_eq!(row(Task::All, members).difference, Difference::Broken(Break::Shape));
         let members = "\"dtype\": \"torch.float32\", \"Max\": \"2.0\", \"EucDist\": \"unsupported\", \"MaxAbsErr\": \"unsupported\"";
         assert_eq!(row(Task::All, members).difference, Difference::NotCompared);
@@ -324,7 +327,9 @@ mod tests {
 
     #[test]
     fn checksums_are_equal_or_not() {
-        let members = |result: &str| format!("\"dtype\": \"torch.float32\", \"Max\": \"1.0\", \"Result\": \"{result}\", \"Err_message\": \"error: The CRC-32 value of NPU differs\"");
+        let members = |result: &str| {
+            format!("\"dtype\": \"torch.float32\", \"Max\": \"1.0\", \"Result\": \"{result}\", \"Err_message\": \"error: The CRC-32 value of NPU differs\"")
+        };
         assert_eq!(row(Task::Md5, &members("error")).difference, Difference::Broken(Break::Checksum));
         assert_eq!(row(Task::Md5, &members("pass")).difference, Difference::Relative([0.0; 3]));
         assert_eq!(row(Task::Md5, &members("warning")).difference, Difference::NotCompared);

@@ -8,9 +8,10 @@ use super::answer::{Difference, NodeLine, RankReport};
 
 /// The first difference of all.
 pub(super) fn first_difference(ranks: &[RankReport]) -> Option<&Difference> {
-    ranks.iter().filter_map(|rank| rank.first_difference.as_ref()).min_by_key(|found| {
-        (found.step, found.is_communication, found.communications_before, found.order, found.rank)
-    })
+    ranks
+        .iter()
+        .filter_map(|rank| rank.first_difference.as_ref())
+        .min_by_key(|found| (found.step, found.is_communication, found.communications_before, found.order, found.rank))
 }
 
 /// The first verdict of all.

@@ -72,8 +72,7 @@ pub(super) struct NodeFacts {
 }
 
 /// Elementwise sums and differences: rounding is relative to the larger operand, not to the result (Higham, section 1.7).
-const CANCELLING: [&str; 10] =
-    ["add", "sub", "__add__", "__sub__", "__radd__", "__rsub__", "add_", "sub_", "__iadd__", "__isub__"];
+const CANCELLING: [&str; 10] = ["add", "sub", "__add__", "__sub__", "__radd__", "__rsub__", "add_", "sub_", "__iadd__", "__isub__"];
 /// Their outputs hold whatever was in memory.
 const UNINITIALISED: [&str; 6] = ["empty", "empty_like", "empty_with_format", "new_empty_strided", "new_empty", "empty_strided"];
 

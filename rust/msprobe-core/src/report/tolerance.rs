@@ -20,6 +20,8 @@ pub(super) struct Noise<'a> {
     twin: Option<&'a Twin>,
     /// Coarsest epsilon of any data so far: what is computed from bfloat16 data has its noise, whatever type it is kept in.
     ambient: f32,
+    /// The same of data whose dtypes differ between the sides.
+    mixed: f32,
     /// Relative error to which noise has grown on its way.
     grown: f32,
     /// Whether parameters are as they were loaded; after the first optimizer step they carry the noise of all that came before.
@@ -30,7 +32,7 @@ impl<'a> Noise<'a> {
     /// The noise at the beginning of a step; `before` is that of the step before.
     pub fn new(multiple: f64, twin: Option<&'a Twin>, before: Option<Level>) -> Self {
         let Level { ambient, grown } = before.unwrap_or_default();
-        Noise { multiple: multiple as f32, twin, ambient, grown, pristine: before.is_none() }
+        Noise { multiple: multiple as f32, twin, ambient, mixed: 0.0, grown, pristine: before.is_none() }
     }
 
     /// What the next step of the rank starts with.
@@ -41,6 +43,9 @@ impl<'a> Noise<'a> {
     /// Takes note of the dtypes of a node.
     pub fn meet(&mut self, node: &NodeFacts) {
         for row in node.rows.iter().filter(|row| row.role != Role::Parameter && !row.measured.is_scalar && row.is_compared()) {
+            if row.measured.dtypes_differ {
+                self.mixed = self.mixed.max(row.epsilon);
+            }
             // A second golden run shows the noise of golden's own types; the other type's noise it cannot show.
             if self.twin.is_none() || row.measured.dtypes_differ {
                 self.ambient = self.ambient.max(row.epsilon);
@@ -57,8 +62,7 @@ impl<'a> Noise<'a> {
     pub fn tolerance(&self, node: &NodeFacts, row: &RowFacts) -> [f32; 3] {
         let floor = if row.role == Role::Parameter && self.pristine {
             // Copied, not computed: at most rounded once, where one side computes in a coarser type.
-            let coarser = node.rows.iter().filter(|other| other.measured.dtypes_differ).map(|other| other.epsilon).fold(0.0, f32::max);
-            (self.multiple * (row.epsilon + EPSILON_OF_STATISTICS)).max(coarser / 2.0)
+            (self.multiple * (row.epsilon + EPSILON_OF_STATISTICS)).max(self.mixed / 2.0)
         } else {
             (self.multiple * (row.epsilon.max(self.ambient) + EPSILON_OF_STATISTICS)).max(self.grown)
         };
