@@ -56,7 +56,7 @@ pub(super) fn stored(file: &VisFile, place: Place, order: u32) -> Result<Stored>
         return Err(Error::unreadable(&file.path, format!("node {order} of step {}, rank {} is missing", place.step, place.rank)));
     };
     let golden = link.as_deref().and_then(|link| serde_json::from_str::<Vec<String>>(link).ok()).and_then(|mut way| way.pop());
-    let line = NodeLine {
+    let described = NodeLine {
         step: place.step,
         rank: place.rank,
         node,
@@ -74,7 +74,7 @@ pub(super) fn stored(file: &VisFile, place: Place, order: u32) -> Result<Stored>
         overflow: overflow.as_deref().and_then(crate::visdb::OverflowLevel::from_text).map(crate::visdb::OverflowLevel::as_str),
         matched: golden.is_some(),
     };
-    Ok(Stored { line, golden, stack, rows: [inputs, outputs].into_iter().flatten().collect() })
+    Ok(Stored { line: described, golden, stack, rows: [inputs, outputs].into_iter().flatten().collect() })
 }
 
 /// Describes a candidate.

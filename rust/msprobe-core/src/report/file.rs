@@ -30,22 +30,13 @@ pub(super) struct VisFile {
     pub overflow_check: bool,
     /// Whether the indexes are there that make ranges of nodes and single nodes cheap.
     pub indexed: bool,
-    own_tables: HashSet<String>,
 }
 
 impl VisFile {
     pub fn open(path: &Path) -> Result<Self> {
         let immutable = check_header(path)?;
         let conn = connect(path, immutable).map_err(Error::sqlite(path))?;
-        let mut file = Self {
-            path: path.to_owned(),
-            conn,
-            task: Task::Build,
-            micro_steps: 1,
-            overflow_check: false,
-            indexed: false,
-            own_tables: HashSet::new(),
-        };
+        let mut file = Self { path: path.to_owned(), conn, task: Task::Build, micro_steps: 1, overflow_check: false, indexed: false };
         file.read_schema()?;
         file.read_config()?;
         Ok(file)
@@ -59,10 +50,6 @@ impl VisFile {
 
     pub fn fail(&self) -> impl Fn(rusqlite::Error) -> Error + '_ {
         Error::sqlite(&self.path)
-    }
-
-    pub fn has_table(&self, name: &str) -> bool {
-        self.own_tables.contains(name)
     }
 
     pub fn is_comparison(&self) -> bool {
@@ -101,7 +88,6 @@ impl VisFile {
             }
         }
         self.indexed = ["index2", "index3"].iter().all(|index| names.contains(*index));
-        self.own_tables = names;
         Ok(())
     }
 

@@ -32,9 +32,8 @@ pub(super) fn dtype(name: &str) -> Dtype {
     match lower.as_str() {
         "bfloat16" => float(8, -133),
         "float16" | "half" | "complex32" => float(11, -24),
-        "float32" | "float" | "complex64" | "hfloat32" | "tf32" => float(24, -149),
+        "float32" | "float" | "complex64" | "hfloat32" | "tf32" | "<class float>" | "<class complex>" => float(24, -149),
         "float64" | "double" | "complex128" => float(53, -1074),
-        "<class float>" | "<class complex>" => float(24, -149),
         "float8_e5m2" | "float8_e5m2fnuz" => float(3, -16),
         "hifloat8" => float(3, -22),
         "float8_e4m3" | "float8_e4m3fn" | "float8_e4m3fnuz" => float(4, -9),

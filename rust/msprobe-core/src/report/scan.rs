@@ -46,6 +46,7 @@ pub(super) struct RowFacts {
 
 /// One target node.
 #[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools)] // independent facts of the file, not states
 pub(super) struct NodeFacts {
     pub order: u32,
     /// Marks of the node's and its parent's name.

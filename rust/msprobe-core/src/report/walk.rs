@@ -196,8 +196,9 @@ impl<'a> Walk<'a> {
             self.communications += 1;
         }
         if node.is_root {
-            below.open.drain(..).for_each(|open| self.propose(open.candidate));
-            below.gradients.drain(..).for_each(|gradient| self.propose(gradient));
+            for candidate in below.open.drain(..).map(|open| open.candidate).chain(below.gradients.drain(..)) {
+                self.propose(candidate);
+            }
             return;
         }
         let parent = self.pending.entry(node.parent).or_default();
@@ -406,7 +407,9 @@ impl<'a> Walk<'a> {
         }
         let gradients = std::mem::take(&mut below.gradients);
         if clean && !has_saved && !explained {
-            gradients.into_iter().for_each(|gradient| self.propose(gradient));
+            for gradient in gradients {
+                self.propose(gradient);
+            }
         }
         let inputs: Vec<u64> = node.rows.iter().filter(|row| row.role == Role::Input).map(|row| row.measured.mark).collect();
         let Some(mut candidate) = self.proposal_of_results(found) else { return };
