@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from msprobe.cli import doctor, graph_visualize, older_form
+from msprobe.cli import doctor, graph_visualize, older_form, report
 from msprobe.cli.help import Command
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110, "terminal_width": None}
@@ -29,5 +29,8 @@ def _msprobe_rs(
 app.command(
     "graph_visualize", cls=Command, context_settings=CONTEXT, epilog=graph_visualize.EXAMPLES, short_help="Compare two dumps, or show one."
 )(graph_visualize.graph_visualize)
+app.command(
+    "report", cls=Command, context_settings=CONTEXT, epilog=report.EXAMPLES, short_help="Say where two runs first part, for a finished file."
+)(report.report)
 app.command("doctor", cls=Command, context_settings=CONTEXT, short_help="Say what is wrong with this installation.")(doctor.doctor)
 app.command("graph", cls=Command, context_settings=CONTEXT, hidden=True)(older_form.graph)
