@@ -87,11 +87,11 @@ def lines(answer: dict[str, Any]) -> Iterator[str]:
         title = "runner-up"
         for other in rank["runner_ups"]:
             yield f"{title:<18} {_heading(other)}"
-        for node in rank["listed"]:
+        for node in rank.get("listed", []):
             words = [node["verdict"] or "not compared", node["overflow"] or "", "" if node["matched"] else "no partner"]
             yield f"  {node['order']:>8,}  {node['node']}   {'   '.join(word for word in words if word)}"
-        if rank.get("listed_total", 0) > len(rank["listed"]):
-            yield f"  and {rank['listed_total'] - len(rank['listed']):,} more; --top shows them"
+        if rank.get("listed_total", 0) > len(rank.get("listed", [])):
+            yield f"  and {rank['listed_total'] - len(rank.get('listed', [])):,} more; --top shows them"
 
 
 def difference_lines(answer: dict[str, Any]) -> Iterator[str]:
