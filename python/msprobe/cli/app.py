@@ -29,8 +29,8 @@ def _msprobe_rs(
 app.command(
     "graph_visualize", cls=Command, context_settings=CONTEXT, epilog=graph_visualize.EXAMPLES, short_help="Compare two dumps, or show one."
 )(graph_visualize.graph_visualize)
-app.command(
-    "report", cls=Command, context_settings=CONTEXT, epilog=report.EXAMPLES, short_help="Say where two runs first part, for a finished file."
-)(report.report)
+app.command("report", cls=Command, context_settings=CONTEXT, epilog=report.EXAMPLES, short_help="Say again where two runs first part.")(
+    report.report
+)
 app.command("doctor", cls=Command, context_settings=CONTEXT, short_help="Say what is wrong with this installation.")(doctor.doctor)
 app.command("graph", cls=Command, context_settings=CONTEXT, hidden=True)(older_form.graph)

@@ -117,15 +117,8 @@ impl Reader {
     /// The file is not changed and no file is created beside it. One that the reference left in WAL mode opens in a
     /// read-only folder too.
     pub fn open(path: &Path) -> Result<Self> {
-        let connection = open::open(path)?;
-        let size = std::fs::metadata(path).map_err(Error::io(path, "open"))?.len();
-        // A sound file needs a few hundred steps per row and has more than 50 bytes per row and index entry. A made-up
-        // one can have a tree that leads to the same page over and over.
-        let rounds_per_call = 10_000 + size / 50;
-        let rounds = Arc::new(AtomicU64::new(rounds_per_call));
-        let left = Arc::clone(&rounds);
-        let stop = move || left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1)).is_err();
-        connection.progress_handler(1000, Some(stop));
+        let (connection, rounds) = open_bounded(path)?;
+        let rounds_per_call = rounds.load(Ordering::Relaxed);
         let own = OwnTables::find(&connection).map_err(|e| open::explain(path, e))?;
         Ok(Reader { path: path.to_owned(), connection, own, rounds, rounds_per_call })
     }
@@ -294,6 +287,30 @@ impl Reader {
     fn unreadable(&self, reason: &str) -> Error {
         Error::Unreadable { path: self.path.clone(), reason: reason.to_owned() }
     }
+}
+
+/// Opens a file for reading, with the care of [`Reader::open`], for a room that asks questions of its own. All queries
+/// together take a time that is bounded by the file's size.
+pub(crate) fn connect(path: &Path) -> Result<Connection> {
+    open_bounded(path).map(|(connection, _)| connection)
+}
+
+/// An open connection with its bound: the rounds of a thousand steps that are left to it.
+fn open_bounded(path: &Path) -> Result<(Connection, Arc<AtomicU64>)> {
+    let connection = open::open(path)?;
+    let size = std::fs::metadata(path).map_err(Error::io(path, "open"))?.len();
+    // A sound file needs a few hundred steps per row and has more than 50 bytes per row and index entry. A made-up one can
+    // have a tree that leads to the same page over and over.
+    let rounds = Arc::new(AtomicU64::new(10_000 + size / 50));
+    let left = Arc::clone(&rounds);
+    let stop = move || left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1)).is_err();
+    connection.progress_handler(1000, Some(stop));
+    Ok((connection, rounds))
+}
+
+/// An error of SQLite on `path` in words that a user can act on.
+pub(crate) fn explain(path: &Path, error: rusqlite::Error) -> Error {
+    open::explain(path, error)
 }
 
 fn key(graph: GraphId) -> (i64, i64, &'static str) {
