@@ -31,8 +31,6 @@ OVERTURNED = {
 }
 """Miniatures whose recorded result is wrong for a user. test_overturned.py says by hand what is right."""
 
-TENSOR_COMPARISONS = {"llama_tensor", "ms_cnn_mix_tensor", "ms_graph_L0_tensor", "ms_vs_pt_tensor", "c17_tensor"}
-
 
 @dataclass(frozen=True)
 class Case:
@@ -56,8 +54,6 @@ class Case:
             return "layer mapping"
         if "--rank_size" in self.words:
             return "merge"
-        if self.name.split("/")[0] in TENSOR_COMPARISONS and "-gp" in self.words:
-            return "tensor comparison"
         return None
 
 
@@ -98,6 +94,7 @@ def _written(root: Path) -> Iterator[Case]:
     lines = {
         "build_overflow": ("-oc", f"tf_overflow/{rank}", None),
         "compare_statistics": (None, f"tf_mixed/{rank}", f"tf_base/{rank}"),
+        "compare_tensor": (None, f"cnn_mixed/{rank}", f"cnn_base/{rank}"),
         "compare_md5": (None, f"md5_mixed/{rank}", f"md5_base/{rank}"),
         "compare_multirank": ("-oc", "mr_noisy", "mr_base"),
     }

@@ -25,6 +25,7 @@ class Part(TypedDict):
     verdicts: dict[str, int]
     overflow: dict[str, int]
     surplus_golden_parameters: int
+    tensors: dict[str, int]
 
 
 class LeftOut(TypedDict):
@@ -54,6 +55,7 @@ class Summary(TypedDict):
 COUNTS = ("target_nodes", "golden_nodes", "matched", "only_target", "only_golden", "surplus_golden_parameters")
 VERDICTS = ("error", "warning", "pass", "not_compared")
 LEVELS = ("critical", "high", "medium")
+TENSORS = ("compared", "not_compared")
 
 
 def place(part: Part | LeftOut) -> str:
@@ -67,6 +69,7 @@ def totals(summary: Summary) -> dict[str, int]:
     parts: list[Any] = [*summary["parts"]]
     sums = {name: sum(part[name] for part in parts) for name in COUNTS}
     sums |= {name: sum(part["verdicts"][name] for part in parts) for name in VERDICTS}
+    sums |= {f"tensors_{name}": sum(part["tensors"][name] for part in parts) for name in TENSORS}
     return sums | {name: sum(part["overflow"][name] for part in parts) for name in LEVELS}
 
 
@@ -99,6 +102,8 @@ def lines(summary: Summary) -> Iterator[str]:
         unmatched = [f"only in target {total['only_target']:,}", f"only in golden {total['only_golden']:,}"]
         yield _line("matched", f"{total['matched']:,}", *unmatched)
         yield _line("verdict", *(f"{total[name]:,} {name.replace('_', ' ')}" for name in VERDICTS))
+    if summary["mode"] == "tensor":
+        yield _line("tensors", *(f"{total[f'tensors_{name}']:,} {name.replace('_', ' ')}" for name in TENSORS))
     if any(total[level] for level in LEVELS):
         yield _line("overflow", *(f"{total[level]:,} {level}" for level in LEVELS))
     yield _line("wrote", summary["output"], f"{summary['bytes'] / 1e6:,.1f} MB", f"{summary['seconds']:.2f} s")

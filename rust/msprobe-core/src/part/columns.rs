@@ -1,10 +1,11 @@
 //! Rows as JSON text: the values of `input_data` and `output_data`.
 
-use super::compare::RowResult;
+use super::compare::{Numbers, RowResult};
 use crate::dump::push_stored;
 use crate::dump::rows::{Row, RowKind};
-use crate::metrics::Mode;
-use crate::text::json;
+use crate::metrics::statistics::{Cell, Differences};
+use crate::metrics::{tensor, Mode};
+use crate::text::{json, python};
 
 /// What decides which fields of a row are shown.
 #[derive(Clone, Copy, Debug)]
@@ -54,13 +55,12 @@ pub(super) fn push_row(out: &mut Vec<u8>, row: &Row<'_>, shown: Shown, compared:
 
 /// Appends the columns of a comparison, each followed by a comma and a blank.
 fn push_comparison(out: &mut Vec<u8>, mode: Mode, result: &RowResult) {
-    if mode == Mode::Statistics {
-        for (key, difference) in DIFFERENCES.iter().zip(&result.differences.0) {
-            push_cell(out, key, difference.absolute);
-        }
-        for (key, difference) in RELATIVE_ERRORS.iter().zip(&result.differences.0) {
-            push_cell(out, key, difference.relative);
-        }
+    match (mode, &result.numbers) {
+        (_, Numbers::Statistics(differences)) => push_differences(out, differences),
+        (_, Numbers::Tensor(found)) => push_tensor_cells(out, |column| Some(found.cells[column])),
+        (Mode::Statistics, Numbers::Blank) => push_differences(out, &Differences::BLANK),
+        (Mode::Tensor, Numbers::Blank) => push_tensor_cells(out, |_| None),
+        (Mode::Md5 | Mode::Structure, Numbers::Blank) => {}
     }
     let consistent: &[u8] = match (mode, result.same_requires_grad) {
         (_, true) => b"\"Requires_grad Consistent\": \"True\", ",
@@ -81,7 +81,31 @@ fn push_comparison(out: &mut Vec<u8>, mode: Mode, result: &RowResult) {
     push_messages(out, result);
 }
 
-fn push_cell(out: &mut Vec<u8>, key: &str, cell: crate::metrics::statistics::Cell) {
+fn push_differences(out: &mut Vec<u8>, differences: &Differences) {
+    for (key, difference) in DIFFERENCES.iter().zip(&differences.0) {
+        push_cell(out, key, difference.absolute);
+    }
+    for (key, difference) in RELATIVE_ERRORS.iter().zip(&differences.0) {
+        push_cell(out, key, difference.relative);
+    }
+}
+
+/// Appends the columns of two tensors; a blank where there is no cell.
+fn push_tensor_cells(out: &mut Vec<u8>, cell: impl Fn(usize) -> Option<tensor::Cell>) {
+    for (column, key) in tensor::COLUMNS.iter().enumerate() {
+        out.push(b'"');
+        out.extend_from_slice(key.as_bytes());
+        out.extend_from_slice(b"\": \"");
+        match cell(column).map(tensor::Cell::word) {
+            None => out.push(b' '),
+            Some(Ok(word)) => out.extend_from_slice(word.as_bytes()),
+            Some(Err(number)) => python::push_float(out, number),
+        }
+        out.extend_from_slice(b"\", ");
+    }
+}
+
+fn push_cell(out: &mut Vec<u8>, key: &str, cell: Cell) {
     out.push(b'"');
     out.extend_from_slice(key.as_bytes());
     out.extend_from_slice(b"\": \"");
@@ -95,16 +119,22 @@ fn push_cell(out: &mut Vec<u8>, key: &str, cell: crate::metrics::statistics::Cel
 
 /// Appends `Err_message`: a JSON list of texts, as text.
 fn push_messages(out: &mut Vec<u8>, result: &RowResult) {
-    out.extend_from_slice(b"\"Err_message\": \"[");
-    let messages = result.judged.messages.iter().copied().chain(result.reason);
-    for (index, message) in messages.enumerate() {
-        if index > 0 {
-            out.extend_from_slice(b", ");
-        }
-        // The messages are plain ASCII without quotes: escaping twice adds nothing but the backslashes of their quotes.
-        out.extend_from_slice(b"\\\"");
-        out.extend_from_slice(message.as_bytes());
-        out.extend_from_slice(b"\\\"");
+    out.extend_from_slice(b"\"Err_message\": \"");
+    let start = out.len();
+    out.push(b'[');
+    let mut separator: &[u8] = b"";
+    for message in &result.judged.messages {
+        out.extend_from_slice(separator);
+        json::push_string(out, message);
+        separator = b", ";
     }
-    out.extend_from_slice(b"]\", ");
+    if let Some(reason) = &result.reason {
+        out.extend_from_slice(separator);
+        out.extend_from_slice(b"\"info: ");
+        json::push_escaped(out, reason);
+        out.push(b'"');
+    }
+    out.push(b']');
+    json::escape_tail(out, start);
+    out.extend_from_slice(b"\", ");
 }

@@ -1,32 +1,48 @@
-//! One pair of nodes, compared: the differences of every target row, its verdict, and the node's.
+//! One pair of nodes, compared: the numbers of every target row, its verdict, and the node's.
 
+use std::borrow::Cow;
+
+use super::tensors::TensorFolders;
 use crate::dump::json::Value;
 use crate::dump::rows::{Field, Row, RowClass};
 use crate::matching::Pairs;
 use crate::metrics::statistics::{difference, Differences};
+use crate::metrics::tensor::TensorComparison;
 use crate::metrics::Mode;
 use crate::verdict::{judge, Facts, JudgedRow, Measures, RowVerdict, Rules, Verdict};
+
+/// The numbers of one target row.
+#[derive(Clone, Debug)]
+pub(super) enum Numbers {
+    /// Nothing faces the row, or the mode has no numbers.
+    Blank,
+    /// Differences of the statistics.
+    Statistics(Differences),
+    /// The two tensors, compared.
+    Tensor(TensorComparison),
+}
 
 /// What was found of one target row.
 #[derive(Clone, Debug)]
 pub(super) struct RowResult {
-    /// Differences of the statistics (statistics mode).
-    pub differences: Differences,
+    /// The numbers.
+    pub numbers: Numbers,
     /// Whether `requires_grad` is the same on both sides.
     pub same_requires_grad: bool,
     /// Verdict and messages.
     pub judged: RowVerdict,
-    /// Why the row could not be compared.
-    pub reason: Option<&'static str>,
+    /// Why the row could not be compared, or not in full.
+    pub reason: Option<Cow<'static, str>>,
 }
 
 /// Why a row has blanks for numbers.
-const NO_GOLDEN_ROW: &str = "info: the golden node has no such parameter";
+const NO_GOLDEN_ROW: &str = "the golden node has no such parameter";
 
-/// Compares the rows of a target node with those of its partner; `pairs` says which faces which. Writes one result per
-/// target row into `out` and returns the node's verdict.
+/// Compares the rows of a target node with those of its partner; `pairs` says which faces which, `tensors` are there in
+/// tensor mode. Writes one result per target row into `out` and returns the node's verdict.
 pub(super) fn compare_rows(
     rules: Rules,
+    tensors: Option<&TensorFolders>,
     target: &[Row<'_>],
     golden: &[Row<'_>],
     pairs: &Pairs,
@@ -36,18 +52,23 @@ pub(super) fn compare_rows(
     let mut judged_rows = Vec::with_capacity(target.len());
     for (row, partner) in target.iter().zip(pairs.golden_of()) {
         let partner = partner.map(|index| &golden[index]);
-        let differences = match partner {
-            Some(partner) if rules.mode == Mode::Statistics => differences(row, partner),
-            _ => Differences::BLANK,
+        let numbers = match (partner, tensors) {
+            (Some(partner), Some(tensors)) => Numbers::Tensor(tensors.compare(row, partner)),
+            (Some(partner), None) if rules.mode == Mode::Statistics => Numbers::Statistics(differences(row, partner)),
+            _ => Numbers::Blank,
         };
-        let measures = Measures { norm_relative: differences.norm_fraction(), ..Measures::default() };
+        let measures = measures(&numbers);
+        let reason = match &numbers {
+            Numbers::Tensor(found) => found.reason.clone().map(Cow::Owned),
+            _ => partner.is_none().then_some(Cow::Borrowed(NO_GOLDEN_ROW)),
+        };
         let is_output = row.class == RowClass::Output;
         judged_rows.push(JudgedRow { is_output, target: facts(row), golden: partner.map(facts), measures });
         out.push(RowResult {
-            differences,
+            numbers,
             same_requires_grad: partner.is_some_and(|partner| row.get(Field::RequiresGrad) == partner.get(Field::RequiresGrad)),
             judged: RowVerdict::PASS,
-            reason: partner.is_none().then_some(NO_GOLDEN_ROW),
+            reason,
         });
     }
     let mut verdicts = Vec::with_capacity(target.len());
@@ -56,6 +77,17 @@ pub(super) fn compare_rows(
         result.judged = judged;
     }
     node
+}
+
+fn measures(numbers: &Numbers) -> Measures {
+    match numbers {
+        Numbers::Blank => Measures::default(),
+        Numbers::Statistics(differences) => Measures { norm_relative: differences.norm_fraction(), ..Measures::default() },
+        Numbers::Tensor(found) => {
+            let [cosine, _, _, _, one_thousandth, _] = found.cells.map(|cell| cell.word().err());
+            Measures { one_thousandth, cosine, ..Measures::default() }
+        }
+    }
 }
 
 fn differences(target: &Row<'_>, golden: &Row<'_>) -> Differences {

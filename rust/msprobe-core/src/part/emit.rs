@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use crossbeam_channel::bounded;
 use rayon::prelude::*;
 
-use super::render::{Outcome, Scene, Scratch, Surplus};
+use super::render::{Beside, Outcome, Scene, Scratch};
 use super::stacks::StackNumbers;
 use super::{Error, Part, Report};
 use crate::graph::NodeId;
@@ -15,6 +15,8 @@ use crate::visdb::{schema, Cell, EncodedNodes, Side, Writer};
 
 /// Nodes rendered by one worker at a time: enough to make handing over cheap, few enough to stay in the cache.
 const CHUNK: usize = 128;
+/// The same where each node may hold gigabytes of tensors.
+const TENSOR_CHUNK: usize = 4;
 /// Chunks per worker between two hand-overs to the writer.
 const CHUNKS_PER_WORKER: usize = 4;
 
@@ -22,6 +24,9 @@ const CHUNKS_PER_WORKER: usize = 4;
 pub trait Watch: Sync {
     /// `done` of `total` nodes of the part are written. Returns whether to go on.
     fn nodes_written(&self, done: usize, total: usize) -> bool;
+
+    /// Whether to go on; asked before each node whose tensors are read.
+    fn goes_on(&self) -> bool;
 }
 
 /// A stretch of consecutive nodes.
@@ -37,7 +42,7 @@ struct Chunk {
     pieces: Vec<Piece>,
     /// One per node, collections included.
     outcomes: Vec<(NodeId, Outcome)>,
-    surplus: Vec<Surplus>,
+    beside: Beside,
 }
 
 /// Writes all rows of `part`: target nodes and stacks, then those of the golden side. The caller begins and finishes the
@@ -47,9 +52,10 @@ pub fn emit(part: &Part<'_>, writer: &mut Writer, pool: &rayon::ThreadPool, watc
     let golden_nodes = part.golden.as_ref().map_or(0, |golden| golden.side.graph.len());
     let total = part.target.graph.len() + golden_nodes;
     let progress = |done: usize| watch.nodes_written(done, total);
-    emit_side(part, Side::Target, writer, pool, &mut report, &progress)?;
+    let goes_on = || watch.goes_on();
+    emit_side(part, Side::Target, writer, pool, &mut report, &progress, &goes_on)?;
     if part.golden.is_some() {
-        emit_side(part, Side::Golden, writer, pool, &mut report, &|done| progress(part.target.graph.len() + done))?;
+        emit_side(part, Side::Golden, writer, pool, &mut report, &|done| progress(part.target.graph.len() + done), &goes_on)?;
     }
     Ok(report)
 }
@@ -61,6 +67,7 @@ fn emit_side(
     pool: &rayon::ThreadPool,
     report: &mut Report,
     progress: &(dyn Fn(usize) -> bool + Sync),
+    goes_on: &(dyn Fn() -> bool + Sync),
 ) -> Result<(), Error> {
     let own = match (&part.golden, side) {
         (Some(golden), Side::Golden) => &golden.side,
@@ -73,12 +80,13 @@ fn emit_side(
     std::thread::scope(|scope| {
         let (scene, spare) = (&scene, &spare);
         scope.spawn(move || {
-            let window = CHUNK * CHUNKS_PER_WORKER * pool.current_num_threads();
+            let chunk = if scene.reads_tensors() { TENSOR_CHUNK } else { CHUNK };
+            let window = chunk * CHUNKS_PER_WORKER * pool.current_num_threads();
             for nodes in scene.graph().order().chunks(window) {
                 let chunks = pool.install(|| {
                     nodes
-                        .par_chunks(CHUNK)
-                        .map_init(Scratch::default, |scratch, nodes| render_chunk(scene, nodes, scratch, spare))
+                        .par_chunks(chunk)
+                        .map_init(Scratch::default, |scratch, nodes| render_chunk(scene, nodes, scratch, spare, goes_on))
                         .collect()
                 });
                 // The receiver hangs up when it fails or is told to stop.
@@ -106,11 +114,20 @@ fn emit_side(
     Ok(())
 }
 
-fn render_chunk(scene: &Scene<'_>, nodes: &[NodeId], scratch: &mut Scratch, spare: &Mutex<Vec<EncodedNodes>>) -> Result<Chunk, Error> {
-    let mut chunk = Chunk { pieces: Vec::new(), outcomes: Vec::with_capacity(nodes.len()), surplus: Vec::new() };
+fn render_chunk(
+    scene: &Scene<'_>,
+    nodes: &[NodeId],
+    scratch: &mut Scratch,
+    spare: &Mutex<Vec<EncodedNodes>>,
+    goes_on: &(dyn Fn() -> bool + Sync),
+) -> Result<Chunk, Error> {
+    let mut chunk = Chunk { pieces: Vec::new(), outcomes: Vec::with_capacity(nodes.len()), beside: Beside::default() };
     let fresh = || spare.lock().ok().and_then(|mut spare| spare.pop()).unwrap_or_else(|| EncodedNodes::new(&scene.key()));
     let mut batch = fresh();
     for &id in nodes {
+        if scene.reads_tensors() && !goes_on() {
+            return Err(Error::Cancelled);
+        }
         if scene.is_collection(id) {
             if !batch.is_empty() {
                 chunk.pieces.push(Piece::Nodes(std::mem::replace(&mut batch, fresh())));
@@ -118,7 +135,7 @@ fn render_chunk(scene: &Scene<'_>, nodes: &[NodeId], scratch: &mut Scratch, spar
             chunk.pieces.push(Piece::Collection(id));
             chunk.outcomes.push((id, Outcome::default()));
         } else {
-            let outcome = scene.push_node(id, scratch, &mut batch, &mut chunk.surplus)?;
+            let outcome = scene.push_node(id, scratch, &mut batch, &mut chunk.beside)?;
             chunk.outcomes.push((id, outcome));
         }
     }
@@ -156,12 +173,22 @@ impl Sequence<'_, '_> {
                 Piece::Collection(id) => self.append_collection(id)?,
             }
         }
-        self.report.surplus_golden_parameters += chunk.surplus.len() as u64;
-        for surplus in &chunk.surplus {
+        self.note(&chunk.beside)
+    }
+
+    /// Counts what was said beside the rows, and writes it into our own tables.
+    fn note(&mut self, beside: &Beside) -> Result<(), Error> {
+        let (step, rank) = self.scene.place();
+        let place = [Cell::Integer(step as i64), Cell::Integer(rank as i64)];
+        self.report.surplus_golden_parameters += beside.surplus.len() as u64;
+        for surplus in &beside.surplus {
             let node = self.scene.graph()[surplus.node].name();
-            let (step, rank) = self.scene.place();
-            let row = [Cell::Integer(step as i64), Cell::Integer(rank as i64), Cell::Text(node), Cell::Text(&surplus.row)];
-            self.writer.add_row(&schema::SURPLUS, &row)?;
+            self.writer.add_row(&schema::SURPLUS, &[place[0], place[1], Cell::Text(node), Cell::Text(&surplus.row)])?;
+        }
+        self.report.tensors_compared += beside.tensors.len() as u64;
+        self.report.tensors_not_compared += beside.tensors_not_compared;
+        for row in &beside.tensors {
+            row.write(place, self.scene.graph()[row.node].name(), self.writer)?;
         }
         Ok(())
     }

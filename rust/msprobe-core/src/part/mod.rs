@@ -12,6 +12,7 @@ mod compare;
 mod emit;
 mod render;
 mod stacks;
+mod tensors;
 
 use crate::dump::RankFiles;
 use crate::graph::Graph;
@@ -67,6 +68,10 @@ pub struct Report {
     pub overflow: [u64; 3],
     /// Golden parameters that no target parameter faces.
     pub surplus_golden_parameters: u64,
+    /// Pairs of tensor files that were compared.
+    pub tensors_compared: u64,
+    /// Pairs of parameters with a tensor file that could not be compared.
+    pub tensors_not_compared: u64,
 }
 
 impl Report {

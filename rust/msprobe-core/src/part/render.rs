@@ -3,8 +3,9 @@
 use bumpalo::Bump;
 
 use super::columns::{push_row, Shown};
-use super::compare::{compare_rows, RowResult};
+use super::compare::{compare_rows, Numbers, RowResult};
 use super::stacks::StackNumbers;
+use super::tensors::{TensorFolders, TensorRow};
 use super::{Error, Part, PartSide};
 use crate::dump::rows::{collect_rows, Row, RowClass};
 use crate::graph::{Graph, NodeId};
@@ -25,6 +26,7 @@ pub(super) struct Scene<'a> {
     other: Option<&'a Graph<'a>>,
     stacks: &'a StackNumbers<'a>,
     md5_shown: bool,
+    tensors: Option<TensorFolders>,
 }
 
 /// What a worker keeps from node to node.
@@ -40,6 +42,15 @@ pub(super) struct Scratch {
 pub(super) struct Surplus {
     pub node: NodeId,
     pub row: String,
+}
+
+/// What is said of nodes beside their rows.
+#[derive(Default)]
+pub(super) struct Beside {
+    pub surplus: Vec<Surplus>,
+    pub tensors: Vec<TensorRow>,
+    /// Pairs of tensor files that could not be compared.
+    pub tensors_not_compared: u64,
 }
 
 /// What the node's row says, for those who count.
@@ -60,7 +71,9 @@ impl<'a> Scene<'a> {
             Some(golden) => golden.mode == Mode::Md5,
             None => own.files.dump.has_md5(),
         };
-        Scene { part, side, own, other, stacks, md5_shown }
+        let tensors = golden.filter(|golden| golden.mode == Mode::Tensor && side == Side::Target);
+        let tensors = tensors.map(|golden| TensorFolders::beside(own.files.dir(), golden.side.files.dir()));
+        Scene { part, side, own, other, stacks, md5_shown, tensors }
     }
 
     pub(super) fn graph(&self) -> &'a Graph<'a> {
@@ -91,13 +104,18 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Appends the row of a node whose verdict is its own. `surplus` takes golden parameters without a partner.
+    /// Whether nodes cost as much as their tensors.
+    pub(super) fn reads_tensors(&self) -> bool {
+        self.tensors.is_some()
+    }
+
+    /// Appends the row of a node whose verdict is its own.
     pub(super) fn push_node(
         &self,
         id: NodeId,
         scratch: &mut Scratch,
         batch: &mut EncodedNodes,
-        surplus: &mut Vec<Surplus>,
+        beside: &mut Beside,
     ) -> Result<Outcome, Error> {
         let Scratch { bump, results, pairs, links } = scratch;
         bump.reset();
@@ -112,7 +130,7 @@ impl<'a> Scene<'a> {
             outcome.level = overflow::level(node.name(), entry).map(stored_level);
         }
         results.clear();
-        let mode = self.compare(id, partner.map(|(id, _)| id), rows, bump, pairs, results, surplus, &mut outcome)?;
+        let mode = self.compare(id, partner.map(|(id, _)| id), rows, bump, pairs, results, beside, &mut outcome)?;
 
         let mut writer = batch.begin(&self.head(id, partner.map(|(_, how)| how)));
         self.push_children(id, writer.sub_nodes());
@@ -176,7 +194,7 @@ impl<'a> Scene<'a> {
         bump: &'b Bump,
         pairs: &mut Pairs,
         results: &mut Vec<RowResult>,
-        surplus: &mut Vec<Surplus>,
+        beside: &mut Beside,
         outcome: &mut Outcome,
     ) -> Result<Option<Mode>, Error>
     where
@@ -191,9 +209,15 @@ impl<'a> Scene<'a> {
         let golden_rows = entry.map(|entry| collect_rows(name, entry, bump));
         let golden_rows: &[Row<'_>] = golden_rows.as_deref().unwrap_or_default();
         pair_rows(rows, golden_rows, pairs);
-        surplus.extend(pairs.surplus().iter().map(|&index| Surplus { node: id, row: golden_rows[index].name.to_owned() }));
+        beside.surplus.extend(pairs.surplus().iter().map(|&index| Surplus { node: id, row: golden_rows[index].name.to_owned() }));
         let rules = Rules { mode: golden.mode, merged: false, cross_framework: golden.cross_framework };
-        outcome.verdict = compare_rows(rules, rows, golden_rows, pairs, results);
+        outcome.verdict = compare_rows(rules, self.tensors.as_ref(), rows, golden_rows, pairs, results);
+        for (row, result) in rows.iter().zip(&*results) {
+            if let Numbers::Tensor(found) = &result.numbers {
+                beside.tensors.extend(TensorRow::new(id, row, found));
+                beside.tensors_not_compared += u64::from(found.extra.is_none() && found.reason.is_some());
+            }
+        }
         if outcome.verdict.is_some() && name::is_uninitialised_memory(self.own.graph[id].name()) {
             outcome.verdict = Some(Verdict::Pass);
         }

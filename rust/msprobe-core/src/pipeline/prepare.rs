@@ -24,8 +24,6 @@ pub(super) enum Error {
     Md5OnOneSide { with: PathBuf, without: PathBuf },
     #[error("{}: task '{task}' cannot be compared; dump with task statistics, tensor or structure", dir.display())]
     UnknownTask { dir: PathBuf, task: String },
-    #[error("{}: comparing tensors is not available yet; dump with task statistics", .0.display())]
-    TensorTask(PathBuf),
     #[error(
         "no node of {} was matched in {}: are these dumps of the same model? (fuzzy match -fm or a layer mapping -lm may help)",
         target.display(),
@@ -131,9 +129,6 @@ pub(super) fn match_up<'a>(files: &'a Files, pool: &rayon::ThreadPool) -> Result
         return Ok(Prepared { files, target, golden: None, warnings, micro_steps });
     };
     let mode = mode(&files.target, golden_files)?;
-    if mode == Mode::Tensor {
-        return Err(Error::TensorTask(files.target.dir().to_owned()));
-    }
     let cross_framework = cross_framework(&files.target, golden_files)?;
     let (target, golden) = pool.install(|| rayon::join(|| build(&files.target), || build(golden_files)));
     let ((target, target_notes), (golden, golden_notes)) = (target?, golden?);

@@ -47,6 +47,17 @@ pub struct PartSummary {
     pub overflow: OverflowCounts,
     /// Golden parameters that no target parameter faces.
     pub surplus_golden_parameters: u64,
+    /// Tensor files of both sides; all 0 unless the dumps are of task `tensor`.
+    pub tensors: TensorCounts,
+}
+
+/// Pairs of parameters with tensor files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TensorCounts {
+    /// Pairs that were compared.
+    pub compared: u64,
+    /// Pairs that could not be compared; `Err_message` of each says why.
+    pub not_compared: u64,
 }
 
 /// Target nodes by verdict.

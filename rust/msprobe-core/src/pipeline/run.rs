@@ -8,7 +8,7 @@ use std::time::Instant;
 use super::layout::{self, Layout};
 use super::pairing::{self, Pair, Plan};
 use super::prepare::{self, Prepared};
-use super::request::{LeftOut, OverflowCounts, PartSummary, Request, Summary, VerdictCounts};
+use super::request::{LeftOut, OverflowCounts, PartSummary, Request, Summary, TensorCounts, VerdictCounts};
 use super::turn::Turn;
 use super::{output, Error, Progress};
 use crate::metrics::Mode;
@@ -160,6 +160,7 @@ impl State {
             verdicts: verdict_counts(totals),
             overflow: OverflowCounts { critical, high, medium },
             surplus_golden_parameters: report.surplus_golden_parameters,
+            tensors: TensorCounts { compared: report.tensors_compared, not_compared: report.tensors_not_compared },
         });
     }
 
@@ -231,6 +232,10 @@ impl Watch for PartWatch<'_> {
     fn nodes_written(&self, done: usize, total: usize) -> bool {
         let last = self.last.swap(done, Ordering::Relaxed);
         self.progress.advance(done, total, done - last);
+        self.goes_on()
+    }
+
+    fn goes_on(&self) -> bool {
         !self.progress.is_cancelled()
     }
 }

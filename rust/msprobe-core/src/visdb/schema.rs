@@ -93,6 +93,17 @@ pub static SURPLUS: Table = Table {
     key: 4,
 };
 
+/// What the tensors of a compared pair show beyond the columns of the reference: a row per pair that was looked at, named
+/// by the target's node and by the column (`input` or `output`) and key under which the node shows its row.
+pub static TENSOR: Table = Table {
+    name: "msprobe_tensor",
+    sql: "CREATE TABLE msprobe_tensor (step INTEGER NOT NULL, rank INTEGER NOT NULL, node_name TEXT NOT NULL, place TEXT NOT NULL, \
+          row_name TEXT NOT NULL, largest_at TEXT, equal REAL NOT NULL, target_nan INTEGER NOT NULL, golden_nan INTEGER NOT NULL, \
+          target_inf INTEGER NOT NULL, golden_inf INTEGER NOT NULL, ulp REAL NOT NULL, \
+          PRIMARY KEY (step, rank, node_name, place, row_name)) WITHOUT ROWID",
+    key: 5,
+};
+
 /// How each node was matched, and how the nodes below it fared (the node itself left out). Nodes without a partner and
 /// without children have no row.
 pub(crate) const NODE_SQL: &str = "CREATE TABLE msprobe_node (step INTEGER NOT NULL, rank INTEGER NOT NULL, data_source TEXT NOT NULL, \
