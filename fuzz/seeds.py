@@ -1,4 +1,4 @@
-"""Makes the seed corpus of every fuzz target from the dumps in `tests/data`: `python3 fuzz/seeds.py`.
+"""Makes the seed corpus of the fuzz targets from the files in `tests/data`: `python3 fuzz/seeds.py`.
 
 Files go to `fuzz/corpus/<target>`, named by their content, so that running it again changes nothing.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sqlite3
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,8 +19,15 @@ LARGEST_SEED = 16_384
 ENTRIES_PER_DUMP = 8
 
 
+RESULT_TABLES = ("tb_config", "tb_nodes", "tb_stack")
+ROWS_PER_TABLE = 4
+
+
 def seeds() -> Iterator[tuple[str, bytes]]:
     """Target and content of every seed."""
+    for path in sorted(DATA.glob("visdb/*.vis.db")):
+        yield "result_file", b"\0" + path.read_bytes()[:LARGEST_SEED]
+        yield "result_file", b"\1" + b"\xff".join(rows(path))
     for file in ("dump", "construct", "stack"):
         for path in sorted(DATA.glob(f"**/{file}.json")):
             content = path.read_bytes()
@@ -37,6 +45,21 @@ def entries(content: bytes) -> Iterator[tuple[str, bytes]]:
         text = json.dumps(entry)
         yield "json_value", text.encode()
         yield "rows", f"{name}\n{text}".encode()
+
+
+def rows(path: Path) -> Iterator[bytes]:
+    """The first rows of a result file's tables, as the target `result_file` reads them."""
+    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as connection:
+        for number, table in enumerate(RESULT_TABLES):
+            for row in connection.execute(f"SELECT * FROM {table} LIMIT ?", (ROWS_PER_TABLE,)):
+                yield bytes([number]) + b"\xfe".join(map(cell, row))
+
+
+def cell(value: int | str | None) -> bytes:
+    """A cell with its type in front."""
+    if isinstance(value, int):
+        return b"i" + value.to_bytes(8, "big", signed=True)
+    return b"" if value is None else b"t" + value.encode()
 
 
 def main() -> None:

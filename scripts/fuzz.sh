@@ -7,6 +7,7 @@ cargo fuzz --version >/dev/null 2>&1 || { echo "cargo-fuzz is missing: cargo ins
 
 targets=$(cd fuzz && cargo fuzz list)
 [ -n "$targets" ] || { echo "fuzz: no targets" >&2; exit 1; }
+python3 fuzz/seeds.py
 for target in $targets; do
     # Without the address sanitizer, which needs a nightly compiler; our readers are safe Rust, so that what matters
     # (panics, hangs, memory) shows without it.

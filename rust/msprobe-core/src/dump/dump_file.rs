@@ -4,11 +4,11 @@ use std::path::Path;
 
 use bumpalo::Bump;
 
-use super::error::shown;
 use super::json::{self, Fault, Scanner, Value};
 use super::names::{Decoded, NameIndex, Text};
 use super::rows::collect_rows;
 use super::{Error, Source};
+use crate::text::message::quoted;
 
 /// An entry of `data`, numbered in file order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -170,8 +170,8 @@ impl DumpFile {
     #[must_use]
     pub fn guessed_framework(&self) -> Option<Framework> {
         let text = self.source.bytes();
-        memchr::memmem::find_iter(text, "\"type\": \"").find_map(|at| {
-            let kind = &text[at + 9..];
+        memchr::memmem::find_iter(text, "\"type\"").find_map(|at| {
+            let kind = text[at + 6..].trim_ascii_start().strip_prefix(b":")?.trim_ascii_start().strip_prefix(b"\"")?;
             if kind.starts_with(b"mindspore") {
                 Some(Framework::MindSpore)
             } else {
@@ -212,7 +212,7 @@ impl Problem {
     }
 
     pub(super) fn key(key: &str, reason: &'static str) -> Problem {
-        Problem::Form { place: shown(key), reason }
+        Problem::Form { place: quoted(key), reason }
     }
 
     pub(super) fn at(self, source: &Source) -> Error {
@@ -409,6 +409,8 @@ mod tests {
             Some(Framework::PyTorch)
         );
         assert_eq!(guess(r#"{"data": {"c": {"type": "mindspore.Tensor"}, "b": {"type": "torch.Tensor"}}}"#), Some(Framework::MindSpore));
+        assert_eq!(guess(r#"{"data":{"c":{"type":"mindspore.Tensor"}}}"#), Some(Framework::MindSpore));
+        assert_eq!(guess(r#"{"data": {"type" : {"type":   "torch.Tensor"}}}"#), Some(Framework::PyTorch));
         assert_eq!(guess(r#"{"data": {}}"#), None);
     }
 

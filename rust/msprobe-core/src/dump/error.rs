@@ -63,23 +63,3 @@ pub enum Error {
         path: PathBuf,
     },
 }
-
-/// A key as error texts show it: quoted, on one line, at most about 100 characters.
-pub(super) fn shown(key: &str) -> String {
-    const LONGEST: usize = 100;
-    match key.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{:?}...", &key[..end]),
-        None => format!("{key:?}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::shown;
-
-    #[test]
-    fn keys_are_shown_short_and_on_one_line() {
-        assert_eq!(shown("a\nb"), r#""a\nb""#);
-        assert_eq!(shown(&"é".repeat(1000)).chars().count(), 105);
-    }
-}

@@ -7,5 +7,6 @@
 pub mod checksum;
 pub mod decimal;
 pub mod json;
+pub mod message;
 pub mod python;
 pub mod stored;

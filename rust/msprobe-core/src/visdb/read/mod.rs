@@ -37,6 +37,7 @@ use rusqlite::{Connection, OptionalExtension, Params, Row};
 use super::config::Task;
 use super::error::{Error, Result};
 use super::node::Side;
+use crate::text::message::quoted;
 use node::BadCell;
 
 pub use facts::{NodeFacts, OwnTables, Skipped};
@@ -278,7 +279,7 @@ impl Reader {
             BadCell::Kind(column, expected) => {
                 let name = row.as_ref().column_name(column).unwrap_or("?");
                 let first = row.get::<_, String>(0).unwrap_or_default();
-                let place = if column == 0 || first.is_empty() { String::new() } else { format!(" in the row of {first}") };
+                let place = if column == 0 || first.is_empty() { String::new() } else { format!(" in the row of {}", quoted(&first)) };
                 self.unreadable(&format!("is damaged: column {name} holds something else than {expected}{place}"))
             }
         }

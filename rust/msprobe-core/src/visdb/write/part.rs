@@ -4,6 +4,7 @@ use std::io;
 
 use super::rollup::Counts;
 use super::Indexes;
+use crate::text::message::quoted;
 use crate::visdb::bulk::index::Run;
 use crate::visdb::bulk::output::Output;
 use crate::visdb::bulk::record::{integer_serial, push_integer, push_record, push_varint, text_serial, Cell};
@@ -69,11 +70,16 @@ impl Graph {
     pub(super) fn push(&mut self, node: &EncodedNode, bytes: &[u8]) -> Result<(), String> {
         let name = &bytes[node.name.clone()];
         if node.order as usize != self.names.len() {
-            return Err(format!("node {} has node_order {} at position {}", shown(name), node.order, self.names.len()));
+            return Err(format!(
+                "node {} has node_order {} at position {}",
+                quoted(&String::from_utf8_lossy(name)),
+                node.order,
+                self.names.len()
+            ));
         }
         let mut below = Counts::default();
         let Some(first_child) = self.waiting.len().checked_sub(node.children as usize) else {
-            return Err(format!("node {} comes before its children", shown(name)));
+            return Err(format!("node {} comes before its children", quoted(&String::from_utf8_lossy(name))));
         };
         for child in self.waiting.drain(first_child..) {
             below.add(&child.counts);
@@ -114,7 +120,7 @@ impl Graph {
         for pair in order.windows(2) {
             let name = self.names.get(pair[0] as usize);
             if name == self.names.get(pair[1] as usize) {
-                return Err(format!("two nodes are named {}", shown(name)));
+                return Err(format!("two nodes are named {}", quoted(&String::from_utf8_lossy(name))));
             }
         }
         Ok(order)
@@ -147,15 +153,6 @@ impl Graph {
             *slot += 1;
         }
         order
-    }
-}
-
-/// Long or strange names, shortened for a message.
-fn shown(name: &[u8]) -> String {
-    let text = String::from_utf8_lossy(name);
-    match text.char_indices().nth(120) {
-        Some((end, _)) => format!("{:?}...", &text[..end]),
-        None => format!("{text:?}"),
     }
 }
 
