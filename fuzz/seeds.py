@@ -19,8 +19,8 @@ LARGEST_SEED = 16_384
 ENTRIES_PER_DUMP = 8
 
 
-RESULT_TABLES = ("tb_config", "tb_nodes", "tb_stack")
-ROWS_PER_TABLE = 4
+FIRST_ROWS = ("SELECT * FROM tb_config", "SELECT * FROM tb_nodes LIMIT 4", "SELECT * FROM tb_stack LIMIT 4")
+"""Queries of the tables in the order of their numbers."""
 
 
 def seeds() -> Iterator[tuple[str, bytes]]:
@@ -49,9 +49,9 @@ def entries(content: bytes) -> Iterator[tuple[str, bytes]]:
 
 def rows(path: Path) -> Iterator[bytes]:
     """The first rows of a result file's tables, as the target `result_file` reads them."""
-    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as connection:
-        for number, table in enumerate(RESULT_TABLES):
-            for row in connection.execute(f"SELECT * FROM {table} LIMIT ?", (ROWS_PER_TABLE,)):
+    with sqlite3.connect(f"file:{path}?immutable=1", uri=True) as connection:
+        for number, query in enumerate(FIRST_ROWS):
+            for row in connection.execute(query):
                 yield bytes([number]) + b"\xfe".join(map(cell, row))
 
 
