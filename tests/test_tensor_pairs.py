@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -134,12 +135,18 @@ def test_any_name_survives_in_a_reason(tmp_path: Path, run: Run) -> None:
     assert message == f"info: target file {name}: the file does not exist; golden file {name}: the file does not exist"
 
 
-def test_a_parameter_that_golden_lacks_has_blanks(tmp_path: Path, run: Run) -> None:
+def test_a_parameter_that_golden_lacks(tmp_path: Path, run: Run) -> None:
     target, golden = side(tmp_path / "t", GOOD), side(tmp_path / "g", GOOD)
     dump = json.loads((golden / "dump.json").read_text())
     dump["data"][API]["input_args"].pop()
     (golden / "dump.json").write_text(json.dumps(dump))
-    assert cells(row(run.result(target, golden), 1)) == [" "] * 6
+    done = run(target, golden, "-tensor_log")
+    found = row(run.left()[0], 1)
+    # As msProbe 26.2 has it, but for the last message.
+    assert cells(found) == ["unsupported"] * 6
+    assert json.loads(found["Err_message"])[-1] == "info: the golden node has no such parameter"
+    assert "tensors  1 compared   0 not compared\n" in done.out
+    assert "Torch.add.0.forward.input.1] Compare result: Bench does not have data file. \n" in done.err
 
 
 def test_bfloat16_without_a_name_in_npy(tmp_path: Path, run: Run) -> None:
@@ -202,3 +209,28 @@ def test_the_number_of_workers_changes_nothing(run: Run) -> None:
         file.unlink()
     assert contents[0] == contents[1]
     assert any('"msprobe_tensor"' in line for line in contents[0])
+
+
+LOG = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \(\d+\) \[INFO\] (.*)"
+
+
+def test_log_of_the_pairs(tmp_path: Path, run: Run) -> None:
+    # The lines of msProbe 26.2 for these values, but for its process id and time.
+    values = {"0": [[0, 1, 2], [3, 4, 5]], "1": [[1, 2, 3], [4, 5, 6]]}
+    target, golden = (side(tmp_path / name, np.float32(values[key]) + 1) for name, key in (("t", "0"), ("g", "1")))
+    done = run(target, golden, "-tensor_log", "--json", "--quiet")
+    assert len(done.out.splitlines()) == 1
+    lines = [re.fullmatch(LOG, line).group(1) for line in done.err.splitlines()]  # type: ignore[union-attr]
+    name = FILE.removesuffix(".npy")
+    assert lines[:2] == [
+        f"start compare: {name}",
+        f"[{name}] Compare result: Cosine 0.995840824898, EucDist 2.449489742783178, MaxAbsErr 1.0, MaxRelativeErr 0.5, "
+        "One Thousandth Err Ratio 0.0, Five Thousandths Err Ratio 0.0, ",
+    ]
+    assert lines[5] == f"[{MODULE}.output.0] Compare result: NPU does not have data file. "
+    assert len(lines) == 6
+
+
+def test_no_log_unless_asked_for(tmp_path: Path, run: Run) -> None:
+    done = run(side(tmp_path / "t", GOOD), side(tmp_path / "g", GOOD), "--quiet")
+    assert (done.status, done.err) == (0, "")

@@ -9,12 +9,17 @@ __version__: str
 class EngineError(Exception):
     """The engine gave up. `args` is `(exit_status, message)`."""
 
-def graph_visualize(request_json: str, progress: Callable[[str], object] | None = None) -> str:
+def graph_visualize(
+    request_json: str,
+    progress: Callable[[str], object] | None = None,
+    tensor_log: Callable[[list[str]], object] | None = None,
+) -> str:
     """Build or compare, write the `*.vis.db`, return the summary as JSON.
 
     Args:
         request_json: The request, see `msprobe.cli.request`.
         progress: Called with a JSON object at most ten times a second, from the calling thread.
+        tensor_log: Called likewise with new lines, two for every pair of parameters of dumps of task `tensor`.
 
     Raises:
         EngineError: The work failed; `args` is `(exit_status, message)`.

@@ -34,6 +34,12 @@ class Reporter:
     def tell(self, snapshot: str) -> None:
         """Called by the engine, at most ten times a second, with where it stands."""
 
+    def log(self, lines: list[str]) -> None:
+        """Called by the engine with new lines of the tensor log."""
+        if log.level() <= log.INFO:
+            self.close()
+            log.say("\n".join(log.record(line) for line in lines))
+
     def fail(self, message: str) -> None:
         """The run failed."""
 

@@ -45,7 +45,7 @@ def _engine(options: request.Options) -> answer.Summary:
 
     with progress.reporter(options) as reporter:
         try:
-            summary: answer.Summary = json.loads(_native.graph_visualize(text, reporter.tell))
+            summary: answer.Summary = json.loads(_native.graph_visualize(text, reporter.tell, reporter.log if options.tensor_log else None))
         except _native.EngineError as error:
             status, message = error.args
             reporter.fail(message)

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::RecvTimeoutError;
 use pyo3::prelude::*;
 
-use crate::engine::{self, Failure, Progress, Request};
+use crate::engine::{self, Failure, Lines, Progress, Request};
 
 /// Often enough that Ctrl-C feels immediate and a bar moves smoothly, seldom enough to cost nothing.
 const POLL: Duration = Duration::from_millis(100);
@@ -15,13 +15,22 @@ const POLL: Duration = Duration::from_millis(100);
 /// must not hold the terminal.
 const CLEAN_UP: Duration = Duration::from_secs(5);
 
-/// Runs `request` to its end. The outer error is Python's (a signal handler or the callback raised), the inner the engine's.
-pub fn run(py: Python<'_>, request: Request, callback: Option<&Bound<'_, PyAny>>) -> PyResult<Result<String, Failure>> {
+/// Whom the engine talks to.
+pub struct Listeners<'py> {
+    /// Called with where the work stands, as JSON.
+    pub progress: Option<Bound<'py, PyAny>>,
+    /// Called with new lines of the tensor log.
+    pub tensor_log: Option<Bound<'py, PyAny>>,
+}
+
+/// Runs `request` to its end. The outer error is Python's (a signal handler or a listener raised), the inner the engine's.
+pub fn run(py: Python<'_>, request: Request, listeners: &Listeners<'_>) -> PyResult<Result<String, Failure>> {
     let progress = Arc::new(Progress::default());
+    let lines = listeners.tensor_log.is_some().then(|| Arc::new(Lines::default()));
     let (sender, receiver) = crossbeam_channel::bounded(1);
-    let shared = Arc::clone(&progress);
+    let (shared, log) = (Arc::clone(&progress), lines.clone());
     std::thread::Builder::new().name("msprobe-engine".into()).spawn(move || {
-        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| engine::run(&request, &shared)));
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| engine::run(&request, &shared, log.as_deref())));
         // Nobody listens any more after a second Ctrl-C.
         let _ = sender.send(outcome.unwrap_or_else(|_| Err(Failure::panic())));
     })?;
@@ -30,13 +39,20 @@ pub fn run(py: Python<'_>, request: Request, callback: Option<&Bound<'_, PyAny>>
     let mut stopped: Option<(PyErr, Instant)> = None;
     loop {
         match py.allow_threads(|| receiver.recv_timeout(POLL)) {
+            Ok(outcome) if stopped.is_none() => {
+                log_lines(listeners, lines.as_deref())?;
+                return Ok(outcome);
+            }
             Ok(outcome) => return stopped.map_or(Ok(outcome), |(error, _)| Err(error)),
             Err(RecvTimeoutError::Disconnected) => return Ok(Err(Failure::panic())),
             Err(RecvTimeoutError::Timeout) => {}
         }
-        let told = py.check_signals().and_then(|()| match callback {
-            Some(callback) if stopped.is_none() => tell(callback, &progress, &mut last),
-            _ => Ok(()),
+        let told = py.check_signals().and_then(|()| {
+            if stopped.is_some() {
+                return Ok(());
+            }
+            log_lines(listeners, lines.as_deref())?;
+            listeners.progress.as_ref().map_or(Ok(()), |callback| tell(callback, &progress, &mut last))
         });
         stopped = match (told, stopped) {
             (Ok(()), Some((error, since))) if since.elapsed() > CLEAN_UP => return Err(error),
@@ -48,6 +64,16 @@ pub fn run(py: Python<'_>, request: Request, callback: Option<&Bound<'_, PyAny>>
             }
         };
     }
+}
+
+/// Hands over the lines of the tensor log since the last time.
+fn log_lines(listeners: &Listeners<'_>, lines: Option<&Lines>) -> PyResult<()> {
+    let (Some(callback), Some(lines)) = (&listeners.tensor_log, lines) else { return Ok(()) };
+    let lines = lines.take();
+    if !lines.is_empty() {
+        callback.call1((lines,))?;
+    }
+    Ok(())
 }
 
 /// Calls back if anything changed since the last time.

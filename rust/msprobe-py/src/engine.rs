@@ -1,6 +1,9 @@
 //! The core's types as the boundary sees them: JSON in, JSON out, an exit status for each kind of failure.
 
+use std::sync::{Mutex, PoisonError};
+
 use msprobe_core::pipeline::{self, Error};
+use msprobe_core::pipeline::{Hooks, TensorLog};
 pub use msprobe_core::pipeline::{Progress, Request};
 use serde_json::json;
 
@@ -30,9 +33,27 @@ pub fn request(json: &str) -> Result<Request, serde_json::Error> {
     serde_json::from_str(json)
 }
 
+/// Lines of the tensor log that wait for Python.
+#[derive(Debug, Default)]
+pub struct Lines(Mutex<Vec<String>>);
+
+impl Lines {
+    /// The lines since the last call.
+    pub fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl TensorLog for Lines {
+    fn line(&self, line: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(line.to_owned());
+    }
+}
+
 /// Does the work and returns the summary as JSON.
-pub fn run(request: &Request, progress: &Progress) -> Result<String, Failure> {
-    let summary = pipeline::run(request, progress)?;
+pub fn run(request: &Request, progress: &Progress, log: Option<&Lines>) -> Result<String, Failure> {
+    let hooks = Hooks { tensor_log: log.map(|log| log as &dyn TensorLog) };
+    let summary = pipeline::run(request, progress, hooks)?;
     serde_json::to_string(&summary).map_err(|error| Failure { exit_status: 1, message: error.to_string() })
 }
 

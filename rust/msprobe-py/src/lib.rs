@@ -12,6 +12,8 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 
+use background::Listeners;
+
 create_exception!(
     msprobe._native,
     EngineError,
@@ -22,12 +24,18 @@ create_exception!(
 /// Builds or compares, writes the `*.vis.db` and returns the summary as JSON.
 ///
 /// The interpreter is released meanwhile. `progress` is called with a JSON object at most ten times a second; an exception
-/// that it, or a signal handler, raises cancels the work and is raised here once the work has cleaned up.
+/// that it, or a signal handler, raises cancels the work and is raised here once the work has cleaned up. `tensor_log` is
+/// called with lists of lines, two for every pair of parameters of dumps of task `tensor`.
 #[pyfunction]
-#[pyo3(signature = (request_json, progress=None))]
-fn graph_visualize(py: Python<'_>, request_json: &str, progress: Option<&Bound<'_, PyAny>>) -> PyResult<String> {
+#[pyo3(signature = (request_json, progress=None, tensor_log=None))]
+fn graph_visualize<'py>(
+    py: Python<'py>,
+    request_json: &str,
+    progress: Option<Bound<'py, PyAny>>,
+    tensor_log: Option<Bound<'py, PyAny>>,
+) -> PyResult<String> {
     let request = engine::request(request_json).map_err(|error| PyValueError::new_err(format!("request: {error}")))?;
-    match background::run(py, request, progress)? {
+    match background::run(py, request, &Listeners { progress, tensor_log })? {
         Ok(summary) => Ok(summary),
         Err(failure) => Err(EngineError::new_err((failure.exit_status, failure.message))),
     }

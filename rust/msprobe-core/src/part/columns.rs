@@ -57,10 +57,9 @@ pub(super) fn push_row(out: &mut Vec<u8>, row: &Row<'_>, shown: Shown, compared:
 fn push_comparison(out: &mut Vec<u8>, mode: Mode, result: &RowResult) {
     match (mode, &result.numbers) {
         (_, Numbers::Statistics(differences)) => push_differences(out, differences),
-        (_, Numbers::Tensor(found)) => push_tensor_cells(out, |column| Some(found.cells[column])),
+        (_, Numbers::Tensor(found)) => push_tensor_cells(out, &found.cells),
         (Mode::Statistics, Numbers::Blank) => push_differences(out, &Differences::BLANK),
-        (Mode::Tensor, Numbers::Blank) => push_tensor_cells(out, |_| None),
-        (Mode::Md5 | Mode::Structure, Numbers::Blank) => {}
+        (_, Numbers::Blank) => {}
     }
     let consistent: &[u8] = match (mode, result.same_requires_grad) {
         (_, true) => b"\"Requires_grad Consistent\": \"True\", ",
@@ -90,16 +89,15 @@ fn push_differences(out: &mut Vec<u8>, differences: &Differences) {
     }
 }
 
-/// Appends the columns of two tensors; a blank where there is no cell.
-fn push_tensor_cells(out: &mut Vec<u8>, cell: impl Fn(usize) -> Option<tensor::Cell>) {
-    for (column, key) in tensor::COLUMNS.iter().enumerate() {
+/// Appends the columns of two tensors.
+fn push_tensor_cells(out: &mut Vec<u8>, cells: &[tensor::Cell; 6]) {
+    for (key, cell) in tensor::COLUMNS.iter().zip(cells) {
         out.push(b'"');
         out.extend_from_slice(key.as_bytes());
         out.extend_from_slice(b"\": \"");
-        match cell(column).map(tensor::Cell::word) {
-            None => out.push(b' '),
-            Some(Ok(word)) => out.extend_from_slice(word.as_bytes()),
-            Some(Err(number)) => python::push_float(out, number),
+        match cell.word() {
+            Ok(word) => out.extend_from_slice(word.as_bytes()),
+            Err(number) => python::push_float(out, number),
         }
         out.extend_from_slice(b"\", ");
     }

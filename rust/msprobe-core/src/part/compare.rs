@@ -35,7 +35,7 @@ pub(super) struct RowResult {
     pub reason: Option<Cow<'static, str>>,
 }
 
-/// Why a row has blanks for numbers.
+/// Why a row has no numbers.
 const NO_GOLDEN_ROW: &str = "the golden node has no such parameter";
 
 /// Compares the rows of a target node with those of its partner; `pairs` says which faces which, `tensors` are there in
@@ -53,14 +53,15 @@ pub(super) fn compare_rows(
     for (row, partner) in target.iter().zip(pairs.golden_of()) {
         let partner = partner.map(|index| &golden[index]);
         let numbers = match (partner, tensors) {
-            (Some(partner), Some(tensors)) => Numbers::Tensor(tensors.compare(row, partner)),
+            (_, Some(tensors)) => Numbers::Tensor(tensors.compare(row, partner)),
             (Some(partner), None) if rules.mode == Mode::Statistics => Numbers::Statistics(differences(row, partner)),
             _ => Numbers::Blank,
         };
         let measures = measures(&numbers);
         let reason = match &numbers {
+            _ if partner.is_none() => Some(Cow::Borrowed(NO_GOLDEN_ROW)),
             Numbers::Tensor(found) => found.reason.clone().map(Cow::Owned),
-            _ => partner.is_none().then_some(Cow::Borrowed(NO_GOLDEN_ROW)),
+            _ => None,
         };
         let is_output = row.class == RowClass::Output;
         judged_rows.push(JudgedRow { is_output, target: facts(row), golden: partner.map(facts), measures });

@@ -185,6 +185,9 @@ impl Sequence<'_, '_> {
             let node = self.scene.graph()[surplus.node].name();
             self.writer.add_row(&schema::SURPLUS, &[place[0], place[1], Cell::Text(node), Cell::Text(&surplus.row)])?;
         }
+        if let Some(log) = self.scene.hooks().tensor_log {
+            beside.log.iter().for_each(|line| log.line(line));
+        }
         self.report.tensors_compared += beside.tensors.len() as u64;
         self.report.tensors_not_compared += beside.tensors_not_compared;
         for row in &beside.tensors {

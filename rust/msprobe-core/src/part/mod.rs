@@ -59,6 +59,21 @@ pub struct Part<'a> {
     pub golden: Option<Golden<'a>>,
     /// Give overflow levels.
     pub overflow_check: bool,
+    /// What the caller hangs into a comparison of tensors.
+    pub hooks: Hooks<'a>,
+}
+
+/// Takes the log of a comparison of tensors.
+pub trait TensorLog: std::fmt::Debug + Sync {
+    /// One line; those of a node come together, nodes in their order.
+    fn line(&self, line: &str);
+}
+
+/// What a caller hangs into a comparison of tensors.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Hooks<'h> {
+    /// Gets two lines for every pair of parameters.
+    pub tensor_log: Option<&'h dyn TensorLog>,
 }
 
 /// What was written.

@@ -5,8 +5,8 @@ use bumpalo::Bump;
 use super::columns::{push_row, Shown};
 use super::compare::{compare_rows, Numbers, RowResult};
 use super::stacks::StackNumbers;
-use super::tensors::{TensorFolders, TensorRow};
-use super::{Error, Part, PartSide};
+use super::tensors::{log_lines, TensorFolders, TensorRow};
+use super::{Error, Hooks, Part, PartSide};
 use crate::dump::rows::{collect_rows, Row, RowClass};
 use crate::graph::{Graph, NodeId};
 use crate::matching::{pair_rows, How, LinkWriter, Pairs};
@@ -49,6 +49,7 @@ pub(super) struct Surplus {
 pub(super) struct Beside {
     pub surplus: Vec<Surplus>,
     pub tensors: Vec<TensorRow>,
+    pub log: Vec<String>,
     /// Pairs of tensor files that could not be compared.
     pub tensors_not_compared: u64,
 }
@@ -88,6 +89,11 @@ impl<'a> Scene<'a> {
             compared: self.part.golden.is_some(),
             dump_data_dir: self.own.dump_data_dir,
         }
+    }
+
+    /// What the caller hangs in.
+    pub(super) fn hooks(&self) -> Hooks<'a> {
+        self.part.hooks
     }
 
     /// Step and rank.
@@ -212,10 +218,13 @@ impl<'a> Scene<'a> {
         beside.surplus.extend(pairs.surplus().iter().map(|&index| Surplus { node: id, row: golden_rows[index].name.to_owned() }));
         let rules = Rules { mode: golden.mode, merged: false, cross_framework: golden.cross_framework };
         outcome.verdict = compare_rows(rules, self.tensors.as_ref(), rows, golden_rows, pairs, results);
-        for (row, result) in rows.iter().zip(&*results) {
+        for ((row, result), partner) in rows.iter().zip(&*results).zip(pairs.golden_of()) {
             if let Numbers::Tensor(found) = &result.numbers {
                 beside.tensors.extend(TensorRow::new(id, row, found));
-                beside.tensors_not_compared += u64::from(found.extra.is_none() && found.reason.is_some());
+                beside.tensors_not_compared += u64::from(partner.is_some() && found.extra.is_none() && found.reason.is_some());
+                if self.part.hooks.tensor_log.is_some() {
+                    beside.log.extend(log_lines(row.name, found));
+                }
             }
         }
         if outcome.verdict.is_some() && name::is_uninitialised_memory(self.own.graph[id].name()) {

@@ -6,8 +6,9 @@ use super::Error;
 use crate::dump::json::Value;
 use crate::dump::rows::{Field, Row, RowClass};
 use crate::graph::NodeId;
-use crate::metrics::tensor::{compare_pair, Extra, Side, TensorComparison};
+use crate::metrics::tensor::{compare_pair, Extra, Side, TensorComparison, COLUMNS, NO_FILE};
 use crate::tensor::TensorFolder;
+use crate::text::python;
 use crate::visdb::{schema, Cell, Writer};
 
 /// Where the tensors of both sides are.
@@ -23,10 +24,36 @@ impl TensorFolders {
         TensorFolders { target: TensorFolder::beside(target), golden: TensorFolder::beside(golden) }
     }
 
-    /// Compares the tensors of two rows.
-    pub(super) fn compare(&self, target: &Row<'_>, golden: &Row<'_>) -> TensorComparison {
-        compare_pair(side(&self.target, target), side(&self.golden, golden))
+    /// Compares the tensors of two rows; a target row that nothing faces counts as one whose golden side has no file.
+    pub(super) fn compare(&self, target: &Row<'_>, golden: Option<&Row<'_>>) -> TensorComparison {
+        let alone = Side { folder: &self.golden, data_name: NO_FILE, dtype: None };
+        compare_pair(side(&self.target, target), golden.map_or(alone, |row| side(&self.golden, row)))
     }
+}
+
+/// The two lines that the log of the reference has for a pair.
+pub(super) fn log_lines(name: &str, found: &TensorComparison) -> [String; 2] {
+    let mut line = format!("[{name}] Compare result: ");
+    if found.message.contains("does not have data file") {
+        line.push_str(&found.message);
+        line.push(' ');
+    } else {
+        for (column, cell) in COLUMNS.iter().zip(found.cells) {
+            line.push_str(column);
+            line.push(' ');
+            match cell.word() {
+                Ok(word) => line.push_str(word),
+                Err(number) => {
+                    let mut text = Vec::new();
+                    python::push_float(&mut text, number);
+                    line.push_str(&String::from_utf8_lossy(&text));
+                }
+            }
+            line.push_str(", ");
+        }
+        line.push_str(&found.message);
+    }
+    [format!("start compare: {name}"), line]
 }
 
 fn side<'r>(folder: &'r TensorFolder, row: &'r Row<'_>) -> Side<'r> {

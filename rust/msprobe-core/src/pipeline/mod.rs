@@ -16,6 +16,7 @@ mod request;
 mod run;
 mod turn;
 
+pub use crate::part::{Hooks, TensorLog};
 pub use error::Error;
 pub use progress::{Phase, Progress};
 pub use request::{LeftOut, OverflowCounts, PartSummary, Request, Summary, VerdictCounts};

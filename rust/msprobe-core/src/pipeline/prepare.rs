@@ -7,7 +7,7 @@ use crate::dump::{Framework, RankFiles};
 use crate::graph::{micro_steps_of_both, Graph, Notes};
 use crate::matching::{match_by_place, NodeMatch};
 use crate::metrics::Mode;
-use crate::part::{Golden, Part, PartSide};
+use crate::part::{Golden, Hooks, Part, PartSide};
 
 /// Why a rank cannot be compared. One line, for the list of what was left out.
 #[derive(Debug, thiserror::Error)]
@@ -202,7 +202,7 @@ impl<'a> Prepared<'a> {
     }
 
     /// The part as it is written.
-    pub(super) fn part(&'a self, step: u64, rank: u64, overflow_check: bool) -> Part<'a> {
+    pub(super) fn part(&'a self, step: u64, rank: u64, overflow_check: bool, hooks: Hooks<'a>) -> Part<'a> {
         let target = PartSide { files: &self.files.target, graph: &self.target, dump_data_dir: self.files.target_data_dir.as_deref() };
         let golden = self.golden.as_ref().map(|golden| Golden {
             side: PartSide { files: golden.files, graph: &golden.graph, dump_data_dir: self.files.golden_data_dir.as_deref() },
@@ -210,6 +210,6 @@ impl<'a> Prepared<'a> {
             mode: golden.mode,
             cross_framework: golden.cross_framework,
         });
-        Part { step, rank, target, golden, overflow_check }
+        Part { step, rank, target, golden, overflow_check, hooks }
     }
 }

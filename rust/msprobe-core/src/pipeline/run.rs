@@ -12,14 +12,14 @@ use super::request::{LeftOut, OverflowCounts, PartSummary, Request, Summary, Ten
 use super::turn::Turn;
 use super::{output, Error, Progress};
 use crate::metrics::Mode;
-use crate::part::{self, Watch};
+use crate::part::{self, Hooks, Watch};
 use crate::visdb::{schema, write, Cell, Config, PartTotals, Task, Writer};
 
 /// Runs `request` to its end. `progress` may be polled and cancelled from another thread.
 ///
 /// Without a golden side the target's trees are stored alone. Ranks that cannot be read are left out and listed in the
-/// summary; an error means that no file was written.
-pub fn run(request: &Request, progress: &Progress) -> Result<Summary, Error> {
+/// summary; an error means that no file was written. `hooks` are called from any thread.
+pub fn run(request: &Request, progress: &Progress, hooks: Hooks<'_>) -> Result<Summary, Error> {
     let started = Instant::now();
     output::prepare(&request.output)?;
     let target = layout::read(&request.target)?;
@@ -37,7 +37,7 @@ pub fn run(request: &Request, progress: &Progress) -> Result<Summary, Error> {
         .map_err(|reason| Error::Part(format!("cannot start {jobs} workers: {reason}; give a smaller --jobs")))?;
     state.writer = Some(Writer::create(&request.output, &file_name(request))?);
     let shared = Mutex::new(state);
-    work(request, &plan.pairs, jobs, &pool, progress, &shared);
+    work(request, &plan.pairs, jobs, &pool, progress, hooks, &shared);
     shared.into_inner().unwrap_or_else(PoisonError::into_inner).finish(request, progress, started)
 }
 
@@ -52,7 +52,15 @@ fn file_name(request: &Request) -> String {
 }
 
 /// Prepares all pairs on `jobs` threads and writes them in order.
-fn work(request: &Request, pairs: &[Pair], jobs: usize, pool: &rayon::ThreadPool, progress: &Progress, shared: &Mutex<State>) {
+fn work(
+    request: &Request,
+    pairs: &[Pair],
+    jobs: usize,
+    pool: &rayon::ThreadPool,
+    progress: &Progress,
+    hooks: Hooks<'_>,
+    shared: &Mutex<State>,
+) {
     let (next, turn) = (AtomicUsize::new(0), Turn::default());
     std::thread::scope(|scope| {
         for _ in 0..jobs.min(pairs.len()) {
@@ -67,7 +75,7 @@ fn work(request: &Request, pairs: &[Pair], jobs: usize, pool: &rayon::ThreadPool
                 let _holder = turn.wait_for(number);
                 let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
                 match prepared {
-                    Some(Ok(prepared)) => state.write(request, pair, &prepared, pool, progress),
+                    Some(Ok(prepared)) => state.write(request, pair, &prepared, pool, progress, hooks),
                     Some(Err(reason)) => state.leave_out(pair, reason.to_string()),
                     None => {}
                 }
@@ -103,7 +111,15 @@ impl State {
     }
 
     /// Writes one part; undoes it when it fails.
-    fn write(&mut self, request: &Request, pair: &Pair, prepared: &Prepared<'_>, pool: &rayon::ThreadPool, progress: &Progress) {
+    fn write<'a>(
+        &mut self,
+        request: &Request,
+        pair: &Pair,
+        prepared: &'a Prepared<'a>,
+        pool: &rayon::ThreadPool,
+        progress: &Progress,
+        hooks: Hooks<'a>,
+    ) {
         let Some(writer) = &mut self.writer else { return };
         if let (Some(mode), Some(first)) = (prepared.mode(), self.summary.mode) {
             if mode != first {
@@ -112,7 +128,7 @@ impl State {
                 return;
             }
         }
-        let part = prepared.part(pair.step, pair.rank, request.overflow_check);
+        let part = prepared.part(pair.step, pair.rank, request.overflow_check, hooks);
         let watch = PartWatch { progress, last: AtomicUsize::new(0) };
         let written = writer
             .begin_part(pair.step, pair.rank)

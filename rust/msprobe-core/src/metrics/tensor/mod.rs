@@ -15,6 +15,9 @@ pub use kernel::Kernels;
 pub const COLUMNS: [&str; 6] =
     ["Cosine", "EucDist", "MaxAbsErr", "MaxRelativeErr", "One Thousandth Err Ratio", "Five Thousandths Err Ratio"];
 
+/// `data_name` of a row without tensor file.
+pub const NO_FILE: &str = "-1";
+
 /// One number of a comparison, or the word that stands for it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cell {
@@ -92,14 +95,13 @@ pub struct Side<'a> {
 /// Compares one pair of rows. Never fails: what cannot be compared has words for numbers and a reason.
 #[must_use]
 pub fn compare_pair(target: Side, golden: Side) -> TensorComparison {
-    const NONE: &str = "-1";
     match (target.data_name, golden.data_name) {
-        (NONE, NONE) => return TensorComparison::refused(Cell::Unsupported, "NPU does not have data file.", None),
-        (NONE, _) => {
+        (NO_FILE, NO_FILE) => return TensorComparison::refused(Cell::Unsupported, "NPU does not have data file.", None),
+        (NO_FILE, _) => {
             let reason = Some("the target has no tensor file".to_owned());
             return TensorComparison::refused(Cell::Unsupported, "NPU does not have data file.", reason);
         }
-        (_, NONE) => {
+        (_, NO_FILE) => {
             let reason = Some("golden has no tensor file".to_owned());
             return TensorComparison::refused(Cell::Unsupported, "Bench does not have data file.", reason);
         }
