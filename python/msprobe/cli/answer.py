@@ -20,6 +20,7 @@ class Part(TypedDict):
     target_nodes: int
     golden_nodes: int
     matched: int
+    matched_by: dict[str, int]
     only_target: int
     only_golden: int
     verdicts: dict[str, int]
@@ -53,6 +54,7 @@ class Summary(TypedDict):
 
 
 COUNTS = ("target_nodes", "golden_nodes", "matched", "only_target", "only_golden", "surplus_golden_parameters")
+WAYS = ("name", "fuzzy", "mapping", "alignment")
 VERDICTS = ("error", "warning", "pass", "not_compared")
 LEVELS = ("critical", "high", "medium")
 TENSORS = ("compared", "not_compared")
@@ -68,6 +70,7 @@ def totals(summary: Summary) -> dict[str, int]:
     """The counts of all ranks together."""
     parts: list[Any] = [*summary["parts"]]
     sums = {name: sum(part[name] for part in parts) for name in COUNTS}
+    sums |= {f"matched_by_{name}": sum(part["matched_by"][name] for part in parts) for name in WAYS}
     sums |= {name: sum(part["verdicts"][name] for part in parts) for name in VERDICTS}
     sums |= {f"tensors_{name}": sum(part["tensors"][name] for part in parts) for name in TENSORS}
     return sums | {name: sum(part["overflow"][name] for part in parts) for name in LEVELS}
@@ -100,7 +103,7 @@ def lines(summary: Summary) -> Iterator[str]:
         shown = framework if framework != summary["target_framework"] else ""
         yield _line("golden", where, f"{total['golden_nodes']:,} nodes", shown)
         unmatched = [f"only in target {total['only_target']:,}", f"only in golden {total['only_golden']:,}"]
-        yield _line("matched", f"{total['matched']:,}", *unmatched)
+        yield _line("matched", f"{total['matched']:,}{_ways(total)}", *unmatched)
         yield _line("verdict", *(f"{total[name]:,} {name.replace('_', ' ')}" for name in VERDICTS))
     if summary["mode"] == "tensor":
         yield _line("tensors", *(f"{total[f'tensors_{name}']:,} {name.replace('_', ' ')}" for name in TENSORS))
@@ -124,6 +127,12 @@ def document(summary: Summary, status: Exit) -> dict[str, Any]:
 def failure(message: str, status: Exit) -> dict[str, Any]:
     """The document of a run that failed."""
     return {"schema": SCHEMA, "exit_status": int(status), "error": message}
+
+
+def _ways(total: dict[str, int]) -> str:
+    """How the partners were found, if not all by their names."""
+    ways = [f"{total[f'matched_by_{name}']:,} by {name}" for name in WAYS if total[f"matched_by_{name}"]]
+    return f" ({', '.join(ways)})" if total["matched"] > total["matched_by_name"] else ""
 
 
 def _one_rank(part: Part, compare: bool) -> str:

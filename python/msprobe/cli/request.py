@@ -65,10 +65,9 @@ def check(options: Options) -> Iterator[str]:
         raise Refusal("--file_type json exports one merged run; leave -gp out, or use --file_type db")
     if merge.rank_size:
         raise Refusal(NOT_YET.format("merging ranks (--rank_size)"))
-    if options.fuzzy_match:
-        raise Refusal(NOT_YET.format("fuzzy matching (-fm)"))
-    if options.layer_mapping is not None:
-        raise Refusal(NOT_YET.format("layer mapping (-lm)"))
+    matching = {"-fm": options.fuzzy_match, "-lm": options.layer_mapping is not None}
+    if (unused := [option for option in matching if matching[option]]) and not options.golden:
+        yield f"{', '.join(unused)} without -gp has no effect"
     if unused := merge.given():
         yield f"{', '.join(unused)} without --rank_size has no effect"
     if options.file_type == "json":
@@ -88,6 +87,8 @@ def to_json(options: Options, stamp: str) -> str:
             "output": _path("-o", options.output),
             "stamp": stamp,
             "overflow_check": options.overflow_check,
+            "fuzzy_match": options.fuzzy_match,
+            "layer_mapping": options.layer_mapping and _path("-lm", options.layer_mapping),
             "jobs": options.jobs,
         },
         ensure_ascii=False,

@@ -17,7 +17,28 @@ pub enum How {
     Alignment,
 }
 
+/// Matched target nodes by the way in which their partner was found, the root not counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ways([usize; How::ALL.len()]);
+
+impl Ways {
+    /// Those found in the way `how`.
+    #[must_use]
+    pub fn of(&self, how: How) -> usize {
+        self.0[how as usize]
+    }
+
+    /// All of them.
+    #[must_use]
+    pub fn total(&self) -> usize {
+        self.0.iter().sum()
+    }
+}
+
 impl How {
+    /// Every way.
+    pub const ALL: [How; 5] = [How::SamePlace, How::SameName, How::Fuzzy, How::Mapping, How::Alignment];
+
     /// The word stored in the result.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -40,6 +61,7 @@ pub struct NodeMatch {
     target_of: Vec<NodeId>,
     how: Vec<How>,
     pairs: usize,
+    golden_pairs: usize,
     shared: usize,
 }
 
@@ -55,6 +77,7 @@ impl NodeMatch {
             target_of: vec![NOBODY; golden.len()],
             how: vec![How::SamePlace; target.len()],
             pairs: 0,
+            golden_pairs: 0,
             shared: 0,
         }
     }
@@ -67,6 +90,7 @@ impl NodeMatch {
         let back = &mut self.target_of[golden.index()];
         if *back == NOBODY {
             *back = target;
+            self.golden_pairs += 1;
         } else if *back != target {
             self.shared += 1;
         }
@@ -106,6 +130,21 @@ impl NodeMatch {
     #[must_use]
     pub fn len(&self) -> usize {
         self.pairs
+    }
+
+    /// Number of golden nodes that some target node faces.
+    #[must_use]
+    pub fn golden_len(&self) -> usize {
+        self.golden_pairs
+    }
+
+    /// How the partners of the target nodes were found, the root not counted.
+    #[must_use]
+    pub fn ways(&self) -> Ways {
+        let mut ways = Ways::default();
+        let matched = self.golden_of.iter().zip(&self.how).skip(1).filter(|(&golden, _)| golden != NOBODY);
+        matched.for_each(|(_, &how)| ways.0[how as usize] += 1);
+        ways
     }
 
     /// Whether no node is matched but, at most, the two roots: the dumps have nothing in common.

@@ -80,6 +80,9 @@ pub enum Error {
         /// The golden side.
         golden: PathBuf,
     },
+    /// The layer mapping cannot be used.
+    #[error(transparent)]
+    Mapping(#[from] crate::matching::mapping::Error),
     /// The output folder cannot be made or written.
     #[error("{}: cannot be used as the output folder: {reason}", path.display())]
     Output {

@@ -8,6 +8,7 @@
 
 mod error;
 mod layout;
+mod matcher;
 mod output;
 mod pairing;
 mod prepare;
@@ -19,5 +20,5 @@ mod turn;
 pub use crate::part::{Hooks, TensorLog};
 pub use error::Error;
 pub use progress::{Phase, Progress};
-pub use request::{LeftOut, OverflowCounts, PartSummary, Request, Summary, VerdictCounts};
+pub use request::{LeftOut, OverflowCounts, PartSummary, Request, Summary, VerdictCounts, WayCounts};
 pub use run::run;

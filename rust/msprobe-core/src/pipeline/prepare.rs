@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use super::matcher::{Found, Matcher};
 use super::pairing::Pair;
 use crate::dump::{Framework, RankFiles};
 use crate::graph::{micro_steps_of_both, Graph, Notes};
-use crate::matching::{match_by_place, NodeMatch};
+use crate::matching::mapping::Usage;
+use crate::matching::{NodeMatch, Side, Ways};
 use crate::metrics::Mode;
 use crate::part::{Golden, Hooks, Part, PartSide};
 
@@ -107,21 +109,23 @@ struct GoldenGraph<'a> {
     files: &'a RankFiles,
     graph: Graph<'a>,
     matched: NodeMatch,
+    usage: Option<Usage>,
     mode: Mode,
     cross_framework: bool,
 }
 
 /// Numbers of nodes of one part. Those of matched and unmatched nodes do not count the roots.
+#[derive(Default)]
 pub(super) struct NodeCounts {
     pub target: u64,
     pub golden: u64,
-    pub matched: u64,
+    pub matched: Ways,
     pub only_target: u64,
     pub only_golden: u64,
 }
 
 /// Builds both trees, in parallel, and matches them.
-pub(super) fn match_up<'a>(files: &'a Files, pool: &rayon::ThreadPool) -> Result<Prepared<'a>, Error> {
+pub(super) fn match_up<'a>(files: &'a Files, matcher: &Matcher, pool: &rayon::ThreadPool) -> Result<Prepared<'a>, Error> {
     let Some(golden_files) = &files.golden else {
         let (target, notes) = build(&files.target)?;
         let micro_steps = target.micro_steps();
@@ -129,19 +133,20 @@ pub(super) fn match_up<'a>(files: &'a Files, pool: &rayon::ThreadPool) -> Result
         return Ok(Prepared { files, target, golden: None, warnings, micro_steps });
     };
     let mode = mode(&files.target, golden_files)?;
-    let cross_framework = cross_framework(&files.target, golden_files)?;
+    let cross_framework = cross_framework(&files.target, golden_files, matcher)?;
     let (target, golden) = pool.install(|| rayon::join(|| build(&files.target), || build(golden_files)));
     let ((target, target_notes), (golden, golden_notes)) = (target?, golden?);
-    let matched = match_by_place(&target, &golden);
-    if matched.len() <= 1 && target.len() > 1 {
+    let sides = (Side { graph: &target, files: &files.target }, Side { graph: &golden, files: golden_files });
+    let Found { matched, usage, warnings: found } = matcher.find(sides.0, sides.1, cross_framework);
+    if matched.is_empty() && target.len() > 1 {
         return Err(Error::NothingMatched { target: files.target.dir().to_owned(), golden: golden_files.dir().to_owned() });
     }
     let micro_steps = micro_steps_of_both(&target, &golden);
     let side = |files, notes: &Notes, side: &str| {
         no_framework(files).into_iter().chain(notes.warnings()).map(|warning| format!("{side}: {warning}")).collect::<Vec<_>>()
     };
-    let warnings = [side(&files.target, &target_notes, "target"), side(golden_files, &golden_notes, "golden")].concat();
-    let golden = Some(GoldenGraph { files: golden_files, graph: golden, matched, mode, cross_framework });
+    let warnings = [side(&files.target, &target_notes, "target"), side(golden_files, &golden_notes, "golden"), found].concat();
+    let golden = Some(GoldenGraph { files: golden_files, graph: golden, matched, usage, mode, cross_framework });
     Ok(Prepared { files, target, golden, warnings, micro_steps })
 }
 
@@ -160,11 +165,14 @@ fn no_framework(files: &RankFiles) -> Option<String> {
 }
 
 /// Whether the sides come from different frameworks, which only a layer mapping can bring together.
-fn cross_framework(target: &RankFiles, golden: &RankFiles) -> Result<bool, Error> {
+fn cross_framework(target: &RankFiles, golden: &RankFiles, matcher: &Matcher) -> Result<bool, Error> {
     let of = |files: &RankFiles| framework(files).ok_or_else(|| Error::NoFramework(files.dir().to_owned()));
     let (target_framework, golden_framework) = (of(target)?, of(golden)?);
     if target_framework == golden_framework {
         return Ok(false);
+    }
+    if matcher.crosses_frameworks() {
+        return Ok(true);
     }
     let (target, golden) = (target.dir().to_owned(), golden.dir().to_owned());
     Err(Error::FrameworksDiffer { target, target_framework, golden, golden_framework })
@@ -192,13 +200,24 @@ impl<'a> Prepared<'a> {
         self.micro_steps
     }
 
+    /// What the rules of a layer mapping came to.
+    pub(super) fn usage(&self) -> Option<&Usage> {
+        self.golden.as_ref()?.usage.as_ref()
+    }
+
     pub(super) fn node_counts(&self) -> NodeCounts {
-        let target = self.target.len() as u64;
-        let golden = self.golden.as_ref().map_or(0, |golden| golden.graph.len() as u64);
-        let matched = self.golden.as_ref().map_or(0, |golden| golden.matched.len() as u64 - 1);
-        let only = |nodes: u64| nodes.saturating_sub(matched + 1);
-        let only_target = if self.golden.is_some() { only(target) } else { 0 };
-        NodeCounts { target, golden, matched, only_target, only_golden: only(golden) }
+        let (target, Some(golden)) = (self.target.len() as u64, &self.golden) else {
+            return NodeCounts { target: self.target.len() as u64, ..NodeCounts::default() };
+        };
+        let (matched, golden_matched) = (&golden.matched, golden.matched.golden_len() as u64);
+        let golden = golden.graph.len() as u64;
+        NodeCounts {
+            target,
+            golden,
+            matched: matched.ways(),
+            only_target: target - matched.len() as u64,
+            only_golden: golden - golden_matched,
+        }
     }
 
     /// The part as it is written.

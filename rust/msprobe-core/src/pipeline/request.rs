@@ -20,6 +20,10 @@ pub struct Request {
     pub stamp: String,
     /// Give overflow levels.
     pub overflow_check: bool,
+    /// Match modules by name wherever they are, and calls of APIs by counting.
+    pub fuzzy_match: bool,
+    /// Match by a layer mapping: its file, or an empty path to match by place alone.
+    pub layer_mapping: Option<PathBuf>,
     /// Worker threads; all cores when absent.
     pub jobs: Option<usize>,
 }
@@ -37,6 +41,8 @@ pub struct PartSummary {
     pub golden_nodes: u64,
     /// Target nodes with a partner, the root not counted.
     pub matched: u64,
+    /// These target nodes by the way in which their partner was found.
+    pub matched_by: WayCounts,
     /// Target nodes without a partner, the root not counted.
     pub only_target: u64,
     /// Golden nodes without a partner, the root not counted.
@@ -58,6 +64,19 @@ pub struct TensorCounts {
     pub compared: u64,
     /// Pairs that could not be compared; `Err_message` of each says why.
     pub not_compared: u64,
+}
+
+/// Matched target nodes by the way in which their partner was found, the root not counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WayCounts {
+    /// By their name.
+    pub name: u64,
+    /// By the fuzzy match, where the name alone would not have done.
+    pub fuzzy: u64,
+    /// By the layer mapping, where the name alone would not have done.
+    pub mapping: u64,
+    /// By aligning the trees, where the name alone would not have done.
+    pub alignment: u64,
 }
 
 /// Target nodes by verdict.

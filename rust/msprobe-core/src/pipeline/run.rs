@@ -6,11 +6,14 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use super::layout::{self, Layout};
+use super::matcher::Matcher;
 use super::pairing::{self, Pair, Plan};
 use super::prepare::{self, Prepared};
-use super::request::{LeftOut, OverflowCounts, PartSummary, Request, Summary, TensorCounts, VerdictCounts};
+use super::request::{LeftOut, OverflowCounts, PartSummary, Request, Summary, TensorCounts, VerdictCounts, WayCounts};
 use super::turn::Turn;
 use super::{output, Error, Progress};
+use crate::matching::mapping::Usage;
+use crate::matching::{How, Ways};
 use crate::metrics::Mode;
 use crate::part::{self, Hooks, Watch};
 use crate::visdb::{schema, write, Cell, Config, PartTotals, Task, Writer};
@@ -21,6 +24,7 @@ use crate::visdb::{schema, write, Cell, Config, PartTotals, Task, Writer};
 /// summary; an error means that no file was written. `hooks` are called from any thread.
 pub fn run(request: &Request, progress: &Progress, hooks: Hooks<'_>) -> Result<Summary, Error> {
     let started = Instant::now();
+    let matcher = Matcher::of(request)?;
     output::prepare(&request.output)?;
     let target = layout::read(&request.target)?;
     let golden = request.golden.as_deref().map(layout::read).transpose()?;
@@ -37,8 +41,8 @@ pub fn run(request: &Request, progress: &Progress, hooks: Hooks<'_>) -> Result<S
         .map_err(|reason| Error::Part(format!("cannot start {jobs} workers: {reason}; give a smaller --jobs")))?;
     state.writer = Some(Writer::create(&request.output, &file_name(request))?);
     let shared = Mutex::new(state);
-    work(request, &plan.pairs, jobs, &pool, progress, hooks, &shared);
-    shared.into_inner().unwrap_or_else(PoisonError::into_inner).finish(request, progress, started)
+    work(request, &matcher, &plan.pairs, &pool, progress, hooks, &shared);
+    shared.into_inner().unwrap_or_else(PoisonError::into_inner).finish(request, &matcher, progress, started)
 }
 
 /// Cores that this process may use.
@@ -51,11 +55,11 @@ fn file_name(request: &Request) -> String {
     format!("{}_{}{}", if request.golden.is_some() { "compare" } else { "build" }, request.stamp, write::EXTENSION)
 }
 
-/// Prepares all pairs on `jobs` threads and writes them in order.
+/// Prepares all pairs on as many threads as the pool has and writes them in order.
 fn work(
     request: &Request,
+    matcher: &Matcher,
     pairs: &[Pair],
-    jobs: usize,
     pool: &rayon::ThreadPool,
     progress: &Progress,
     hooks: Hooks<'_>,
@@ -63,13 +67,13 @@ fn work(
 ) {
     let (next, turn) = (AtomicUsize::new(0), Turn::default());
     std::thread::scope(|scope| {
-        for _ in 0..jobs.min(pairs.len()) {
+        for _ in 0..pool.current_num_threads().min(pairs.len()) {
             scope.spawn(|| loop {
                 let number = next.fetch_add(1, Ordering::Relaxed);
                 let Some(pair) = pairs.get(number) else { break };
                 let files = if progress.is_cancelled() { None } else { Some(prepare::read(pair, pool)) };
                 let prepared = files.as_ref().map(|files| match files {
-                    Ok(files) => prepare::match_up(files, pool),
+                    Ok(files) => prepare::match_up(files, matcher, pool),
                     Err(reason) => Err(prepare::Error::Read(reason.to_string())),
                 });
                 let _holder = turn.wait_for(number);
@@ -92,6 +96,8 @@ struct State {
     fatal: Option<Error>,
     summary: Summary,
     micro_steps: i64,
+    /// What the rules of a layer mapping came to in all ranks.
+    usage: Usage,
 }
 
 impl State {
@@ -103,7 +109,7 @@ impl State {
         warnings.extend(plan.one_sided.iter().cloned());
         let left_out = plan.left_out.iter().map(|(step, reason)| LeftOut { step: *step, rank: None, reason: reason.clone() }).collect();
         let summary = Summary { compare: request.golden.is_some(), warnings, left_out, ..Summary::default() };
-        State { writer: None, fatal: None, summary, micro_steps: 1 }
+        State { writer: None, fatal: None, summary, micro_steps: 1, usage: Usage::default() }
     }
 
     fn leave_out(&mut self, pair: &Pair, reason: String) {
@@ -163,6 +169,9 @@ impl State {
         }
         summary.warnings.extend(prepared.warnings().map(|warning| format!("step {} rank {}: {warning}", pair.step, pair.rank)));
         self.micro_steps = self.micro_steps.max(prepared.micro_steps());
+        if let Some(usage) = prepared.usage() {
+            self.usage.merge(usage);
+        }
         let [critical, high, medium] = report.overflow;
         let counts = prepared.node_counts();
         summary.parts.push(PartSummary {
@@ -170,7 +179,8 @@ impl State {
             rank: pair.rank,
             target_nodes: counts.target,
             golden_nodes: counts.golden,
-            matched: counts.matched,
+            matched: counts.matched.total() as u64,
+            matched_by: way_counts(&counts.matched),
             only_target: counts.only_target,
             only_golden: counts.only_golden,
             verdicts: verdict_counts(totals),
@@ -181,7 +191,7 @@ impl State {
     }
 
     /// Closes the file and answers.
-    fn finish(mut self, request: &Request, progress: &Progress, started: Instant) -> Result<Summary, Error> {
+    fn finish(mut self, request: &Request, matcher: &Matcher, progress: &Progress, started: Instant) -> Result<Summary, Error> {
         if progress.is_cancelled() {
             return Err(Error::Interrupted);
         }
@@ -192,6 +202,7 @@ impl State {
             return Err(Error::Part(self.why_nothing(&request.target)));
         };
         progress.finish();
+        self.summary.warnings.extend(matcher.idle_rules(&self.usage));
         self.describe(request, &mut writer)?;
         self.summary.output = writer.complete(&self.config(request))?.publish()?;
         self.summary.bytes = std::fs::metadata(&self.summary.output).map_or(0, |metadata| metadata.len());
@@ -268,6 +279,16 @@ fn verdict_counts(totals: &PartTotals) -> VerdictCounts {
         pass: counts.pass.into(),
         // The roots face each other and hold nothing to compare.
         not_compared: counts.not_compared.saturating_sub(1).into(),
+    }
+}
+
+fn way_counts(ways: &Ways) -> WayCounts {
+    let of = |way| ways.of(way) as u64;
+    WayCounts {
+        name: of(How::SamePlace) + of(How::SameName),
+        fuzzy: of(How::Fuzzy),
+        mapping: of(How::Mapping),
+        alignment: of(How::Alignment),
     }
 }
 

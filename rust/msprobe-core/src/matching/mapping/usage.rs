@@ -61,16 +61,16 @@ impl Usage {
     }
 
     /// Adds what another pair of ranks came to: a rule is used if any of them used it.
-    pub fn merge(&mut self, other: Usage) {
+    pub fn merge(&mut self, other: &Usage) {
         if self.faults.is_empty() {
-            *self = other;
+            self.clone_from(other);
             return;
         }
-        for (fault, other) in self.faults.iter_mut().zip(other.faults) {
-            if let (Some(_), None) = (&fault, &other) {
+        for (fault, other) in self.faults.iter_mut().zip(&other.faults) {
+            if let (Some(_), None) = (&*fault, other) {
                 *fault = None;
-            } else if let (Some(Fault::NoClass { .. } | Fault::NoChild { .. }), Some(Fault::Nowhere { .. })) = (&fault, &other) {
-                *fault = other;
+            } else if let (Some(Fault::NoClass { .. } | Fault::NoChild { .. }), Some(Fault::Nowhere { .. })) = (&*fault, other) {
+                fault.clone_from(other);
             }
         }
     }
