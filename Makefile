@@ -79,7 +79,8 @@ wheel: $(VENV)/build-tools plugin ## Wheel and sdist for release, in dist/
 	$(call need,cargo,install Rust 1.89 or newer)
 	$(BIN)/pip install --quiet 'maturin[zig]'
 	rm -rf dist
-	$(BIN)/maturin build --release --zig --compatibility manylinux2014 --out dist
+	# maturin asks the first Python it finds for zig.
+	PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --release --zig --compatibility manylinux2014 --out dist
 	$(BIN)/maturin sdist --out dist
 
 clean: ## Remove everything that was built
