@@ -8,7 +8,7 @@
 //! | [`pipeline`] | steps, ranks, jobs, progress, cancellation |
 //! | `view` `edit` `report` | questions to a finished file |
 //! | [`visdb`] | the one place that knows the file format |
-//! | `links` | communication nodes across ranks |
+//! | [`links`] | communication nodes across ranks |
 //! | [`part`] | one rank, compared and rendered to rows |
 //! | [`verdict`] | pass, warning, error |
 //! | [`metrics`] | numbers of one parameter pair |
@@ -22,6 +22,7 @@
 
 pub mod dump;
 pub mod graph;
+pub mod links;
 pub mod mapping;
 pub mod matching;
 pub mod metrics;

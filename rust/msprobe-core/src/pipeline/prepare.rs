@@ -6,10 +6,12 @@ use super::matcher::{Found, Matcher};
 use super::pairing::Pair;
 use crate::dump::{Framework, RankFiles};
 use crate::graph::{micro_steps_of_both, Graph, Notes};
+use crate::links::RankCalls;
 use crate::matching::mapping::Usage;
 use crate::matching::{NodeMatch, Side, Ways};
 use crate::metrics::Mode;
 use crate::part::{Golden, Hooks, Part, PartSide};
+use crate::visdb;
 
 /// Why a rank cannot be compared. One line, for the list of what was left out.
 #[derive(Debug, thiserror::Error)]
@@ -218,6 +220,13 @@ impl<'a> Prepared<'a> {
             only_target: target - matched.len() as u64,
             only_golden: golden - golden_matched,
         }
+    }
+
+    /// The communication calls of each side.
+    pub(super) fn communication(&self) -> Vec<(visdb::Side, RankCalls)> {
+        let target = (visdb::Side::Target, RankCalls::read(&self.files.target, &self.target));
+        let golden = self.golden.as_ref().map(|golden| (visdb::Side::Golden, RankCalls::read(golden.files, &golden.graph)));
+        std::iter::once(target).chain(golden).collect()
     }
 
     /// The part as it is written.

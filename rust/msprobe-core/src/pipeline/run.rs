@@ -12,6 +12,7 @@ use super::prepare::{self, Prepared};
 use super::request::{LeftOut, OverflowCounts, PartSummary, Request, Summary, TensorCounts, VerdictCounts, WayCounts};
 use super::turn::Turn;
 use super::{output, Error, Progress};
+use crate::links::Links;
 use crate::matching::mapping::Usage;
 use crate::matching::{How, Ways};
 use crate::metrics::Mode;
@@ -76,10 +77,22 @@ fn work(
                     Ok(files) => prepare::match_up(files, matcher, pool),
                     Err(reason) => Err(prepare::Error::Read(reason.to_string())),
                 });
+                // A rank that is alone has nobody to be linked with.
+                let calls = match &prepared {
+                    Some(Ok(prepared)) if pairs.len() > 1 => prepared.communication(),
+                    _ => Vec::new(),
+                };
                 let _holder = turn.wait_for(number);
                 let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
                 match prepared {
-                    Some(Ok(prepared)) => state.write(request, pair, &prepared, pool, progress, hooks),
+                    Some(Ok(prepared)) => {
+                        let written = state.write(request, pair, &prepared, pool, progress, hooks);
+                        if written {
+                            for (side, calls) in calls {
+                                state.links.add(pair.step, pair.rank, side, calls);
+                            }
+                        }
+                    }
                     Some(Err(reason)) => state.leave_out(pair, reason.to_string()),
                     None => {}
                 }
@@ -98,6 +111,7 @@ struct State {
     micro_steps: i64,
     /// What the rules of a layer mapping came to in all ranks.
     usage: Usage,
+    links: Links,
 }
 
 impl State {
@@ -109,14 +123,14 @@ impl State {
         warnings.extend(plan.one_sided.iter().cloned());
         let left_out = plan.left_out.iter().map(|(step, reason)| LeftOut { step: *step, rank: None, reason: reason.clone() }).collect();
         let summary = Summary { compare: request.golden.is_some(), warnings, left_out, ..Summary::default() };
-        State { writer: None, fatal: None, summary, micro_steps: 1, usage: Usage::default() }
+        State { writer: None, fatal: None, summary, micro_steps: 1, usage: Usage::default(), links: Links::default() }
     }
 
     fn leave_out(&mut self, pair: &Pair, reason: String) {
         self.summary.left_out.push(LeftOut { step: pair.step, rank: Some(pair.rank), reason });
     }
 
-    /// Writes one part; undoes it when it fails.
+    /// Writes one part and returns whether it is in the file; undoes it when it fails.
     fn write<'a>(
         &mut self,
         request: &Request,
@@ -125,13 +139,13 @@ impl State {
         pool: &rayon::ThreadPool,
         progress: &Progress,
         hooks: Hooks<'a>,
-    ) {
-        let Some(writer) = &mut self.writer else { return };
+    ) -> bool {
+        let Some(writer) = &mut self.writer else { return false };
         if let (Some(mode), Some(first)) = (prepared.mode(), self.summary.mode) {
             if mode != first {
                 let reason = format!("{}: holds other data than the ranks before it ({mode:?}, not {first:?})", pair.target.path.display());
                 self.leave_out(pair, reason);
-                return;
+                return false;
             }
         }
         let part = prepared.part(pair.step, pair.rank, request.overflow_check, hooks);
@@ -142,7 +156,10 @@ impl State {
             .and_then(|()| part::emit(&part, writer, pool, &watch))
             .and_then(|report| Ok((report, writer.finish_part()?)));
         match written {
-            Ok((report, totals)) => self.note(pair, prepared, &report, &totals),
+            Ok((report, totals)) => {
+                self.note(pair, prepared, &report, &totals);
+                return true;
+            }
             Err(part::Error::Cancelled) => self.fail(Error::Interrupted),
             Err(part::Error::Write(reason)) => self.fail(Error::Write(reason)),
             Err(reason) => match writer.rollback_part() {
@@ -150,6 +167,7 @@ impl State {
                 Err(reason) => self.fail(Error::Write(reason)),
             },
         }
+        false
     }
 
     /// Ends the run; the unfinished file goes with its writer.
@@ -204,7 +222,12 @@ impl State {
         progress.finish();
         self.summary.warnings.extend(matcher.idle_rules(&self.usage));
         self.describe(request, &mut writer)?;
-        self.summary.output = writer.complete(&self.config(request))?.publish()?;
+        let file = writer.complete(&self.config(request))?;
+        let links = self.links.write(&file, request.overflow_check)?;
+        if links.unlinked() > 0 {
+            self.summary.warnings.push(links.to_string());
+        }
+        self.summary.output = file.publish()?;
         self.summary.bytes = std::fs::metadata(&self.summary.output).map_or(0, |metadata| metadata.len());
         self.summary.seconds = started.elapsed().as_secs_f64();
         Ok(self.summary)

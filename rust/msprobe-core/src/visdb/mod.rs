@@ -23,4 +23,4 @@ pub use config::Task;
 pub use error::{Error, Result};
 pub use node::{EncodedNodes, GraphKey, MatchedBy, NodeHead, NodeResult, NodeWriter, OverflowLevel, PrecisionIndex, Side};
 pub use read::{Detail, GraphId, Node, NodeFacts, NodeRef, OwnTables, Reader, Skipped, StoredConfig};
-pub use write::{Complete, Config, Counts, PartTotals, Writer};
+pub use write::{CommunicationNode, CommunicationNodes, Complete, Config, Counts, PartTotals, Writer};

@@ -9,6 +9,7 @@
 //! that looks finished. Memory does not grow with the file: a part's names stay until the part is complete, and each page
 //! of the file leaves one key.
 
+mod communication;
 mod part;
 mod partial;
 mod rollup;
@@ -34,6 +35,7 @@ use part::Graph;
 use partial::Partial;
 use tables::Filled;
 
+pub use communication::{CommunicationNode, CommunicationNodes};
 pub use partial::EXTENSION;
 pub use rollup::Counts;
 
