@@ -1,8 +1,8 @@
 from collections.abc import Callable
 from os import PathLike
-from typing import final
+from typing import Any, final
 
-__all__ = ["EngineError", "Viewer", "__version__", "graph_visualize", "report"]
+__all__ = ["EngineError", "Viewer", "__version__", "compare_tensors", "graph_visualize", "read_tensor", "report", "tensor_info"]
 
 __version__: str
 
@@ -50,6 +50,29 @@ def report(
     Raises:
         EngineError: The file cannot be read; `args` is `(exit_status, message)`.
         ValueError: An argument makes no sense.
+    """
+
+def tensor_info(path: str | PathLike[str], dtype: str | None = None) -> dict[str, Any]:
+    """What a `.pt` or `.npy` file holds; see `msprobe.tensors.tensor_info`.
+
+    Raises:
+        EngineError: The file cannot be used; `args` is `(exit_status, message)`.
+    """
+
+def read_tensor(path: str | PathLike[str], dtype: str | None = None, limit: int = ...) -> tuple[str, list[int], bytes]:
+    """Type, shape and elements; see `msprobe.tensors.read_tensor`.
+
+    Raises:
+        EngineError: The file cannot be used, or its elements take more than `limit` bytes.
+    """
+
+def compare_tensors(
+    target: str | PathLike[str], golden: str | PathLike[str], target_dtype: str | None = None, golden_dtype: str | None = None
+) -> dict[str, Any]:
+    """The numbers of two files; see `msprobe.tensors.compare_tensors`.
+
+    Raises:
+        EngineError: One of the files cannot be used.
     """
 
 @final

@@ -6,6 +6,7 @@
 mod background;
 mod engine;
 mod report;
+mod tensor;
 mod view;
 
 use pyo3::create_exception;
@@ -49,5 +50,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("EngineError", module.py().get_type::<EngineError>())?;
     module.add_function(wrap_pyfunction!(graph_visualize, module)?)?;
     module.add_function(wrap_pyfunction!(report::report_file, module)?)?;
+    module.add_function(wrap_pyfunction!(tensor::tensor_info, module)?)?;
+    module.add_function(wrap_pyfunction!(tensor::read_tensor, module)?)?;
+    module.add_function(wrap_pyfunction!(tensor::compare_tensors, module)?)?;
     Ok(())
 }

@@ -18,6 +18,7 @@ mod error;
 mod folder;
 mod layout;
 mod legacy;
+mod marks;
 mod npy;
 mod pickle;
 mod pt;
@@ -84,8 +85,8 @@ impl Tensor {
         layout
     }
 
-    /// Appends all elements in row-major order and native byte order, values of the packed type in a byte each. `conj` and
-    /// `neg` marks are not applied. The buffer grows to the size of the tensor, at most `limit` bytes.
+    /// Appends all elements in row-major order and native byte order, values of the packed type in a byte each, with `conj` and
+    /// `neg` marks applied. The buffer grows by the size of the tensor, at most `limit` bytes.
     pub fn copy_to(&self, out: &mut Vec<u8>, limit: u64) -> Result<(), Reason> {
         let walk = Walk::row_major(self)?;
         let width = if self.dtype == Dtype::F4E2M1x2 { 1 } else { self.dtype.size() };
@@ -95,12 +96,19 @@ impl Tensor {
         }
         let mut scratch = Scratch::default();
         let mut position = 0;
+        out.try_reserve_exact(bytes as usize).map_err(|_| Reason::Limit(format!("{bytes} bytes do not fit into memory")))?;
         while position < walk.elements {
             let length = (walk.elements - position).min(PIECE as u64) as usize;
             let from = out.len();
             out.extend_from_slice(walk.raw(0, self, position, length, &mut scratch)?);
             if self.swapped {
                 swap(&mut out[from..], self.dtype.swap_unit() as usize);
+            }
+            if self.conjugated && self.dtype.is_complex() {
+                marks::conjugate(self.dtype, &mut out[from..]);
+            }
+            if self.negated {
+                marks::negate(self.dtype, &mut out[from..])?;
             }
             position += length as u64;
         }
