@@ -15,5 +15,5 @@ pub use default::match_by_place;
 pub use fuzzy::match_fuzzy;
 pub use links::{link_path, LinkWriter, MAX_LINK_DEPTH};
 pub use mapping::{match_by_mapping, Calls, Mapped, Side};
-pub use nodes::{How, NodeMatch, Ways};
+pub use nodes::{How, NodeMatch, Shared, Ways};
 pub use parameters::{pair_rows, Pairs};

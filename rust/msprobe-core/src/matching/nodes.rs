@@ -62,7 +62,16 @@ pub struct NodeMatch {
     how: Vec<How>,
     pairs: usize,
     golden_pairs: usize,
-    shared: usize,
+    shared: Shared,
+}
+
+/// Target nodes whose golden node already faced another one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shared {
+    /// How many.
+    pub count: usize,
+    /// The first of them.
+    pub first: Option<NodeId>,
 }
 
 /// "No partner", where an `Option` would double the size of the tables.
@@ -78,7 +87,7 @@ impl NodeMatch {
             how: vec![How::SamePlace; target.len()],
             pairs: 0,
             golden_pairs: 0,
-            shared: 0,
+            shared: Shared::default(),
         }
     }
 
@@ -92,7 +101,8 @@ impl NodeMatch {
             *back = target;
             self.golden_pairs += 1;
         } else if *back != target {
-            self.shared += 1;
+            self.shared.count += 1;
+            self.shared.first.get_or_insert(target);
         }
     }
 
@@ -153,9 +163,9 @@ impl NodeMatch {
         self.pairs <= usize::from(self.golden_of[0] != NOBODY)
     }
 
-    /// Number of matches to a golden node that already faced another target node.
+    /// Target nodes whose golden node already faced another one, and faces that.
     #[must_use]
-    pub fn shared(&self) -> usize {
+    pub fn shared(&self) -> Shared {
         self.shared
     }
 }

@@ -2,6 +2,7 @@
 
 use super::request::Request;
 use super::Error;
+use crate::graph::Graph;
 use crate::matching::mapping::{Rules, Skipped, Usage};
 use crate::matching::{match_by_mapping, match_by_place, match_fuzzy, Calls, NodeMatch, Side};
 
@@ -47,7 +48,7 @@ impl Matcher {
             Matcher::Mapping { rules, count_calls } => {
                 let calls = if *count_calls { Calls::Counted { cross_framework } } else { Calls::Mapped };
                 let mapped = match_by_mapping(target, golden, rules, calls);
-                let warnings = skipped(&mapped.skipped).into_iter().chain(shared(&mapped.matched)).collect();
+                let warnings = skipped(&mapped.skipped).into_iter().chain(shared(&mapped.matched, target.graph, golden.graph)).collect();
                 Found { matched: mapped.matched, usage: Some(mapped.usage), warnings }
             }
         }
@@ -71,7 +72,12 @@ fn skipped(skipped: &Skipped) -> Option<String> {
     Some(format!("{what}: matched by name, not by the layer mapping"))
 }
 
-fn shared(matched: &NodeMatch) -> Option<String> {
-    let times = matched.shared();
-    (times > 0).then(|| format!("{times} target nodes face a golden node that another one faces already; the golden node shows the first"))
+fn shared(matched: &NodeMatch, target: &Graph<'_>, golden: &Graph<'_>) -> Option<String> {
+    let shared = matched.shared();
+    let second = shared.first?;
+    let partner = matched.golden_of(second)?;
+    let first = target[matched.target_of(partner)?].name();
+    let (second, partner) = (target[second].name(), golden[partner].name());
+    let more = if shared.count > 1 { format!(" (and {} more such nodes)", shared.count - 1) } else { String::new() };
+    Some(format!("'{first}' and '{second}' both face '{partner}', which shows the first{more}"))
 }

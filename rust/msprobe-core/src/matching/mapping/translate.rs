@@ -24,6 +24,17 @@ pub(super) struct Use {
     pub(super) nowhere: usize,
     /// A place on the golden side below which the rule's value does not exist.
     pub(super) missing_below: Option<Place>,
+    /// What the rule claims, but another rule gets.
+    pub(super) overruled: Option<Overruled>,
+}
+
+/// Places of the target that two rules claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Overruled {
+    /// The rule that gets the first of them.
+    pub(super) by: u32,
+    pub(super) first: Place,
+    pub(super) places: usize,
 }
 
 /// The golden place of each place of the target, and the use of each rule.
@@ -44,12 +55,15 @@ pub(super) fn translate(target: &Trie<'_>, golden: &Trie<'_>, rules: &Rules) -> 
         // The rule that starts nearest to the root goes first.
         for before in &open_at[parent.index()] {
             let Some(step) = rules.step(before.step, part) else { continue };
-            open.push(Open { start: before.start, step });
-            if let Some(rule) = rules.rule_at(step) {
-                ended = Some((before.start, rule));
-                // The walk does not stop between here and there, so no rule that starts there counts.
-                break;
+            // The walk does not stop between the start and the end of a rule, so no rule that starts there counts.
+            if let Some((_, by)) = ended {
+                if let Some(rule) = rules.rule_at(step) {
+                    uses[rule as usize].overruled.get_or_insert(Overruled { by, first: place, places: 0 }).places += 1;
+                }
+                continue;
             }
+            open.push(Open { start: before.start, step });
+            ended = rules.rule_at(step).map(|rule| (before.start, rule));
         }
         let found = match ended {
             None => places[parent.index()].and_then(|above| golden.find(above, part)),

@@ -60,6 +60,14 @@ impl<'a> Trie<'a> {
         &self.nodes[place.index()].part
     }
 
+    /// All parts down to the place, with dots between them.
+    pub(super) fn path(&self, place: Place) -> String {
+        let mut parts: Vec<&str> = std::iter::successors(Some(place), |&below| self.parent(below)).map(|place| self.part(place)).collect();
+        parts.pop();
+        parts.reverse();
+        parts.join(".")
+    }
+
     /// The class by which rules find the place.
     pub(super) fn class(&self, place: Place) -> &str {
         let node = &self.nodes[place.index()];

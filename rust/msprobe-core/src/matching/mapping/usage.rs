@@ -1,4 +1,4 @@
-//! Which rules of a mapping did nothing, and what their writer may have meant.
+//! Which rules of a mapping did nothing or contradict each other, and what their writer may have meant.
 
 use std::collections::BTreeSet;
 
@@ -19,6 +19,15 @@ const ALIKE: f64 = 0.6;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Usage {
     faults: Vec<Option<Fault>>,
+    overruled: Vec<Option<Overruled>>,
+}
+
+/// Places that a rule claims and another one gets.
+#[derive(Clone, Debug, PartialEq)]
+struct Overruled {
+    by: u32,
+    first: String,
+    places: usize,
 }
 
 /// Why a rule did nothing.
@@ -34,11 +43,14 @@ enum Fault {
 
 impl Usage {
     pub(super) fn of(rules: &Rules, uses: &[Use], target: &Trie<'_>, golden: &Trie<'_>) -> Usage {
-        let failed = |used: &Use| used.taken == 0 || used.nowhere == used.taken;
+        let overruled =
+            |used: &Use| used.overruled.map(|found| Overruled { by: found.by, first: target.path(found.first), places: found.places });
+        let overruled: Vec<Option<Overruled>> = uses.iter().map(overruled).collect();
+        let failed = |used: &Use| (used.taken == 0 && used.overruled.is_none()) || (used.taken > 0 && used.nowhere == used.taken);
         let idle: BTreeSet<usize> = (0..uses.len()).filter(|&rule| failed(&uses[rule])).collect();
         let mut faults = vec![None; uses.len()];
         if idle.is_empty() {
-            return Usage { faults };
+            return Usage { faults, overruled };
         }
         let names = Names::of(target);
         for (nth, &rule) in idle.iter().enumerate() {
@@ -57,7 +69,7 @@ impl Usage {
                 Fault::NoClass { nearest: nearest(class, &names.classes) }
             });
         }
-        Usage { faults }
+        Usage { faults, overruled }
     }
 
     /// Adds what another pair of ranks came to: a rule is used if any of them used it.
@@ -73,9 +85,16 @@ impl Usage {
                 fault.clone_from(other);
             }
         }
+        for (overruled, other) in self.overruled.iter_mut().zip(&other.overruled) {
+            match (&mut *overruled, other) {
+                (Some(overruled), Some(other)) => overruled.places += other.places,
+                (None, Some(_)) => overruled.clone_from(other),
+                (_, None) => {}
+            }
+        }
     }
 
-    /// One sentence per rule that did nothing.
+    /// One sentence per rule that did nothing, and per rule that claims what another one gets.
     #[must_use]
     pub fn warnings(&self, rules: &Rules) -> Vec<String> {
         let mut warnings: Vec<String> = Vec::new();
@@ -98,6 +117,19 @@ impl Usage {
         if more > 0 {
             warnings.push(format!("{}: {more} more rules match nothing", rules.path().display()));
         }
+        let claims = self.overruled.iter().zip(rules.all()).filter_map(|(overruled, rule)| Some((overruled.as_ref()?, rule)));
+        warnings.extend(claims.take(NAMED).map(|(overruled, rule)| {
+            let (by, path) = (&rules.all()[overruled.by as usize], rules.path().display());
+            let what = match overruled.places {
+                1 => format!("{:?} is claimed", overruled.first),
+                places => format!("{places} places of the target, first {:?}, are claimed", overruled.first),
+            };
+            let (line, key, value) = (rule.line, &rule.key, &rule.value);
+            format!(
+                "{path}:{line}: rule `{key}: {value}` gives way: {what} by `{}: {}` of line {} too, which starts higher up",
+                by.key, by.value, by.line
+            )
+        }));
         warnings
     }
 }
