@@ -11,7 +11,7 @@ use crate::EngineError;
 /// Where two runs first part, as JSON (`docs/report.schema.json`).
 #[pyfunction(name = "report")]
 #[pyo3(signature = (path, *, step=None, rank=None, top=5, only=None, noise=None, noise_twin=None))]
-#[allow(clippy::too_many_arguments)] // the keyword arguments of a Python function
+#[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)] // keyword arguments of a Python function, a path that PyO3 has made
 pub fn report_file(
     py: Python<'_>,
     path: PathBuf,
