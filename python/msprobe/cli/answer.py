@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import Any, TypedDict
 
+from msprobe.cli import difference
 from msprobe.cli.exits import Exit
 
 SCHEMA = 1
@@ -51,6 +52,8 @@ class Summary(TypedDict):
     parts: list[Part]
     left_out: list[LeftOut]
     warnings: list[str]
+    report: dict[str, Any] | None
+    """Where the runs first part (docs/report.schema.json)."""
 
 
 COUNTS = ("target_nodes", "golden_nodes", "matched", "only_target", "only_golden", "surplus_golden_parameters")
@@ -109,6 +112,8 @@ def lines(summary: Summary) -> Iterator[str]:
         yield _line("tensors", *(f"{total[f'tensors_{name}']:,} {name.replace('_', ' ')}" for name in TENSORS))
     if any(total[level] for level in LEVELS):
         yield _line("overflow", *(f"{total[level]:,} {level}" for level in LEVELS))
+    if report := summary["report"]:
+        yield from difference.lines(report)
     yield _line("wrote", summary["output"], f"{summary['bytes'] / 1e6:,.1f} MB", f"{summary['seconds']:.2f} s")
     yield _line("view", f"tensorboard --logdir {_quoted(os.path.dirname(summary['output']) or '.')}")  # noqa: PTH120
 

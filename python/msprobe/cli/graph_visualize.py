@@ -56,6 +56,15 @@ def graph_visualize(
     fuzzy_match: Annotated[
         bool, typer.Option("-fm", "--fuzzy_match", rich_help_panel=MATCHING, help="Match although call numbers differ.")
     ] = False,
+    noise_twin: Annotated[
+        str,
+        typer.Option(
+            "--noise-twin",
+            metavar="DIR",
+            rich_help_panel=MATCHING,
+            help="A second golden run: what it differs by from the first is noise (docs/noise.md).",
+        ),
+    ] = "",
     rank_size: Annotated[
         list[int] | None,
         typer.Option("--rank_size", metavar="N", rich_help_panel=MERGING, help="Ranks of the target [and golden]; turns merging on."),
@@ -119,6 +128,7 @@ def graph_visualize(
             merge=merge,
             file_type=file_type,
             jobs=jobs,
+            noise_twin=noise_twin,
             quiet=quiet,
             json=json,
             fail_on=fail_on,

@@ -8,6 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
+from msprobe.cli import difference
+from msprobe.cli.answer import LEVELS, VERDICTS
+
 EXAMPLES = """\
 Examples:
   the answer again, for a file of ours or of msProbe:
@@ -69,88 +72,33 @@ def lines(answer: dict[str, Any]) -> Iterator[str]:
     total, ranks = answer["totals"], answer["ranks"]
     where = f"step{ranks[0]['step']}/rank{ranks[0]['rank']}" if len(ranks) == 1 else f"{len(ranks)} ranks"
     yield f"target   {where}   {total['target_nodes']:,} nodes   {answer['task']}".rstrip()
-    if answer["graph_type"] == "build":
-        yield "one graph alone: nothing to compare"
-        return
-    yield f"golden   {where}   {total['golden_nodes']:,} nodes"
-    yield f"matched  {total['matched']:,}   only in target {total['only_target']:,}   only in golden {total['only_golden']:,}"
-    verdicts = total["verdicts"]
-    yield "verdict  " + "   ".join(f"{verdicts[name]:,} {name.replace('_', ' ')}" for name in ("error", "warning", "pass", "not_compared"))
+    if answer["graph_type"] != "build":
+        yield f"golden   {where}   {total['golden_nodes']:,} nodes"
+        yield f"matched  {total['matched']:,}   only in target {total['only_target']:,}   only in golden {total['only_golden']:,}"
+        verdicts = total["verdicts"]
+        yield "verdict  " + "   ".join(f"{verdicts[name]:,} {name.replace('_', ' ')}" for name in VERDICTS)
     if any(total["overflow"].values()):
-        yield "overflow " + "   ".join(f"{total['overflow'][level]:,} {level}" for level in ("critical", "high", "medium"))
-    if len(ranks) > 1:
+        yield "overflow " + "   ".join(f"{total['overflow'][level]:,} {level}" for level in LEVELS)
+    if len(ranks) > 1 and answer["graph_type"] != "build":
         for rank in ranks:
             found = rank["first_difference"]
-            yield f"step{rank['step']}/rank{rank['rank']}   {_heading(found) if found else _miss(rank)}"
-    yield from difference_lines(answer)
-    for rank in ranks:
-        title = "runner-up"
+            yield f"step{rank['step']}/rank{rank['rank']}   {difference.heading(found) if found else difference.miss(rank)}"
+    yield from difference.lines(answer)
+    if first := answer["first_difference"]:
+        (rank,) = (rank for rank in ranks if (rank["step"], rank["rank"]) == (first["step"], first["rank"]))
         for other in rank["runner_ups"]:
-            yield f"{title:<18} {_heading(other)}"
-        for node in rank.get("listed", []):
-            words = [node["verdict"] or "not compared", node["overflow"] or "", "" if node["matched"] else "no partner"]
-            yield f"  {node['order']:>8,}  {node['node']}   {'   '.join(word for word in words if word)}"
-        if rank.get("listed_total", 0) > len(rank.get("listed", [])):
-            yield f"  and {rank['listed_total'] - len(rank.get('listed', [])):,} more; --top shows them"
+            yield f"runner-up          {difference.heading(other)}"
+    for rank in ranks:
+        yield from _listed(rank, several=len(ranks) > 1)
 
 
-def difference_lines(answer: dict[str, Any]) -> Iterator[str]:
-    """First difference, with its evidence, and first verdict."""
-    found = answer["first_difference"]
-    if found is None:
-        misses = [rank for rank in answer["ranks"] if rank["nearest_miss"]]
-        yield f"first difference   none: {_miss(misses[0]) if misses else 'nothing compared'}"
-    else:
-        yield f"first difference   {_heading(found)}"
-        yield f"    {_evidence(found)}"
-        if frame := found["frame"]:
-            yield f"    {frame['file']}:{frame['line']} in {frame['function']}: {frame['code']}"
-        flow = next(r for r in answer["ranks"] if (r["step"], r["rank"]) == (found["step"], found["rank"]))["flows_into"]
-        if flow:
-            yield f"    flows into {', '.join(node['node'] for node in flow[:3])}{', ...' if len(flow) > 3 else ''}"
-    if verdict := answer["first_verdict"]:
-        yield f"first verdict      {verdict['node']}   {verdict['verdict']}"
-
-
-def _heading(found: dict[str, Any]) -> str:
-    inside = f" in {found['parent']}" if found["parent"] not in ("", "DefaultModel") else ""
-    place = f"rank {found['rank']}, node {found['order'] + 1:,} of {found['nodes']:,}"
-    if found["step"]:
-        place = f"step {found['step']}, {place}"
-    return f"{found['node']}{inside}   ({place})"
-
-
-def _evidence(found: dict[str, Any]) -> str:
-    words = []
-    if (inputs := found["inputs"]) and found["what"] == "computation":
-        words.append(f"inputs agree (largest relative difference {_error(inputs['error'])}, noise {inputs['noise']:.1e})")
-    if evidence := found["evidence"]:
-        change = f"{evidence['row']} {evidence['statistic']} {evidence['golden'] or '?'} -> {evidence['target']}"
-        if evidence["broken"]:
-            change += f" ({evidence['broken'].replace('_', '-')})"
-        else:
-            change += f" (relative difference {_error(evidence['error'])}, noise {evidence['noise']:.1e})"
-        words.append(f"first seen at {evidence['node']}: {change}" if evidence.get("node") else change)
-    if found["is_random"]:
-        words.append("it draws random numbers: do the seeds agree?")
-    if found["is_communication"]:
-        words.append("a communication: its cause may be another rank")
-    return f"{found['what']}: {'; '.join(words)}" if words else found["what"]
-
-
-def _error(error: float | None) -> str:
-    return "beyond any number" if error is None else f"{error:.1e}"
-
-
-def _miss(rank: dict[str, Any]) -> str:
-    miss = rank["nearest_miss"]
-    looked = f"{rank['counts']['compared_rows']:,} parameter pairs of {rank['counts']['compared_nodes']:,} nodes looked at"
-    if miss is None or miss["why"] == "nothing_compared":
-        return "nothing to compare"
-    if miss["why"] == "identical":
-        return f"identical; {looked}"
-    node = miss["node"]["node"]
-    told = f"{_error(miss['error'])} with noise {miss['noise']:.1e}"
-    if miss["why"] == "grew_slowly":
-        return f"noise grows past its bound at {node} ({told}) without any node standing out; {looked}"
-    return f"nothing beyond noise; nearest is {node} ({told}); {looked}"
+def _listed(rank: dict[str, Any], several: bool) -> Iterator[str]:
+    """The nodes that `--only` asked for."""
+    listed: list[dict[str, Any]] = rank.get("listed", [])
+    if several and listed:
+        yield f"step{rank['step']}/rank{rank['rank']}"
+    for node in listed:
+        words = [node["verdict"] or "not compared", node["overflow"] or "", "" if node["matched"] else "no partner"]
+        yield f"  {node['order'] + 1:>8,}  {node['node']}   {'   '.join(word for word in words if word)}"
+    if (more := rank.get("listed_total", 0) - len(listed)) > 0:
+        yield f"  and {more:,} more; --top shows them"

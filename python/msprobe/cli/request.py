@@ -40,6 +40,7 @@ class Options:
     merge: Merge = field(default_factory=Merge)
     file_type: str = "db"
     jobs: int | None = None
+    noise_twin: str = ""
     quiet: bool = False
     json: bool = False
     fail_on: str | None = None
@@ -90,6 +91,7 @@ def to_json(options: Options, stamp: str) -> str:
             "fuzzy_match": options.fuzzy_match,
             "layer_mapping": options.layer_mapping and _path("-lm", options.layer_mapping),
             "jobs": options.jobs,
+            "noise_twin": _path("--noise-twin", options.noise_twin) if options.noise_twin else None,
         },
         ensure_ascii=False,
     )

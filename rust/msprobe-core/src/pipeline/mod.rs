@@ -16,6 +16,7 @@ mod progress;
 mod request;
 mod run;
 mod turn;
+mod twin;
 
 pub use crate::part::{Hooks, TensorLog};
 pub use error::Error;

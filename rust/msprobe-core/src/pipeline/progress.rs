@@ -70,7 +70,12 @@ impl Progress {
         self.nodes.load(Ordering::Relaxed)
     }
 
+    /// Starts to count anew.
     pub(crate) fn start(&self, parts: usize) {
+        self.finishing.store(false, Ordering::Relaxed);
+        for counter in [&self.parts, &self.part_share, &self.nodes] {
+            counter.store(0, Ordering::Relaxed);
+        }
         self.parts_total.store(parts as u64, Ordering::Relaxed);
     }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::metrics::Mode;
+use crate::report::Report;
 
 /// One run of `graph_visualize`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -26,6 +27,8 @@ pub struct Request {
     pub layer_mapping: Option<PathBuf>,
     /// Worker threads; all cores when absent.
     pub jobs: Option<usize>,
+    /// A second golden run, whose differences from the golden one are noise: its dump, or the comparison of the two.
+    pub noise_twin: Option<PathBuf>,
 }
 
 /// What became of one rank.
@@ -139,4 +142,7 @@ pub struct Summary {
     pub left_out: Vec<LeftOut>,
     /// One sentence each.
     pub warnings: Vec<String>,
+    /// Where the two runs first part; what is in the file, read again.
+    #[serde(skip_deserializing)]
+    pub report: Option<Report>,
 }

@@ -11,13 +11,15 @@ use super::pairing::{self, Pair, Plan};
 use super::prepare::{self, Prepared};
 use super::request::{LeftOut, OverflowCounts, PartSummary, Request, Summary, TensorCounts, VerdictCounts, WayCounts};
 use super::turn::Turn;
+use super::twin::Twin;
 use super::{output, Error, Progress};
 use crate::links::Links;
 use crate::matching::mapping::Usage;
 use crate::matching::{How, Ways};
 use crate::metrics::Mode;
 use crate::part::{self, Hooks, Watch};
-use crate::visdb::{schema, write, Cell, Config, PartTotals, Task, Writer};
+use crate::report;
+use crate::visdb::{schema, write, Cell, Complete, Config, PartTotals, Task, Writer};
 
 /// Runs `request` to its end. `progress` may be polled and cancelled from another thread.
 ///
@@ -27,6 +29,8 @@ pub fn run(request: &Request, progress: &Progress, hooks: Hooks<'_>) -> Result<S
     let started = Instant::now();
     let matcher = Matcher::of(request)?;
     output::prepare(&request.output)?;
+    let twin = request.noise_twin.as_deref().map(|path| Twin::of(request, path, progress)).transpose()?;
+    let request = &Request { noise_twin: twin.as_ref().map(|twin| twin.file().to_owned()), ..request.clone() };
     let target = layout::read(&request.target)?;
     let golden = request.golden.as_deref().map(layout::read).transpose()?;
     let plan = match &golden {
@@ -227,10 +231,28 @@ impl State {
         if links.unlinked() > 0 {
             self.summary.warnings.push(links.to_string());
         }
+        self.answer(request, &file);
+        if progress.is_cancelled() {
+            return Err(Error::Interrupted);
+        }
         self.summary.output = file.publish()?;
         self.summary.bytes = std::fs::metadata(&self.summary.output).map_or(0, |metadata| metadata.len());
         self.summary.seconds = started.elapsed().as_secs_f64();
         Ok(self.summary)
+    }
+
+    /// Tells where the runs first part, and keeps it in the file. A file without it is still a result.
+    fn answer(&mut self, request: &Request, complete: &Complete) {
+        let threads = request.jobs.unwrap_or_else(cores);
+        let options = report::Options { noise_twin: request.noise_twin.clone(), threads, ..report::Options::default() };
+        let answered = report::report(complete.path(), &options).and_then(|report| {
+            report::store(&report, complete)?;
+            Ok(report)
+        });
+        match answered {
+            Ok(report) => self.summary.report = Some(report),
+            Err(reason) => self.summary.warnings.push(format!("the first difference cannot be told: {reason}")),
+        }
     }
 
     /// Writes our own tables about the run.

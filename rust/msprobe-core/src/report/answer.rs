@@ -1,8 +1,8 @@
 //! What a report says. The same structure is the JSON document of `--json`, described by `docs/report.schema.json`.
 
+use super::candidate::What;
 use super::drift::Series;
 use super::measure::{Break, Role};
-use super::walk::What;
 use serde::Serialize;
 
 /// Version of the JSON document; grows when a field changes its meaning or goes.
@@ -155,6 +155,9 @@ pub struct NodeLine {
     pub overflow: Option<&'static str>,
     /// Whether it has a partner.
     pub matched: bool,
+    /// Innermost frame of the stack outside the framework; told only of nodes that are an answer, not of those in lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frame: Option<Frame>,
 }
 
 /// A node where target and golden part.

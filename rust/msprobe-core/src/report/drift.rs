@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 /// Points of a series; twice as many are held before neighbours are joined.
-const POINTS: usize = 1_000;
+const POINTS: usize = 500;
 
 /// Relative errors of node results along the execution order. Each point stands for a run of nodes: the worst of them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

@@ -1,12 +1,12 @@
 //! Turns a candidate, which is numbers, into what a person wants to see.
 
 use super::answer::{Difference, Evidence, FlowNode, Frame, Inputs, NodeLine};
+use super::candidate::Candidate;
 use super::cells::{for_each_row, Cell, Cells, STATISTICS};
 use super::error::{Error, Result};
 use super::file::{Place, VisFile};
 use super::measure::{measure, Break};
 use super::scan::role;
-use super::walk::Candidate;
 use crate::name;
 use crate::visdb::Task;
 use rusqlite::OptionalExtension;
@@ -73,8 +73,16 @@ pub(super) fn stored(file: &VisFile, place: Place, order: u32) -> Result<Stored>
         }),
         overflow: overflow.as_deref().and_then(crate::visdb::OverflowLevel::from_text).map(crate::visdb::OverflowLevel::as_str),
         matched: golden.is_some(),
+        frame: None,
     };
     Ok(Stored { line: described, golden, stack, rows: [inputs, outputs].into_iter().flatten().collect() })
+}
+
+/// A node that is an answer by itself: with its frame.
+pub(super) fn line_with_frame(file: &VisFile, place: Place, order: u32) -> Result<NodeLine> {
+    let node = stored(file, place, order)?;
+    let frame = frame(file, &node)?;
+    Ok(NodeLine { frame, ..node.line })
 }
 
 /// Describes a candidate.

@@ -1,12 +1,12 @@
 //! Follows a difference downstream: from the values that differ first to the nodes that take them in, and on.
 
 use super::answer::FlowNode;
+use super::candidate::Candidate;
 use super::error::Result;
 use super::evidence::{name_flow, Flow};
 use super::file::{Place, VisFile};
 use super::measure::{Difference, Role};
 use super::scan::{for_each_node_from, NodeFacts};
-use super::walk::Candidate;
 use std::collections::HashSet;
 
 /// Nodes that are told.

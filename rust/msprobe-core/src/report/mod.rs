@@ -16,6 +16,7 @@
 //! ```
 
 mod answer;
+mod candidate;
 mod cells;
 mod drift;
 mod error;
@@ -28,6 +29,7 @@ mod noise;
 mod rank;
 mod ranks;
 mod scan;
+mod store;
 mod tolerance;
 mod twin;
 mod walk;
@@ -35,11 +37,12 @@ mod walk;
 pub use answer::{
     Counts, Difference, Drift, Evidence, FlowNode, Frame, Inputs, Miss, NodeLine, NoiseUsed, Overflow, RankReport, Report, Verdicts, SCHEMA,
 };
+pub use candidate::What;
 pub use drift::Series;
 pub use error::{Error, Result};
 pub use measure::{Break, Role};
 pub use noise::MULTIPLE;
-pub use walk::What;
+pub use store::store;
 
 use file::{Place, VisFile};
 use scan::{NodeFacts, Verdict};

@@ -1,15 +1,16 @@
 //! The report of one rank of one step.
 
 use super::answer::{Counts, Difference, Drift, Miss, NodeLine, Overflow, RankReport, Verdicts};
+use super::candidate::{Candidate, What};
 use super::drift::Thinned;
 use super::error::{Error, Result};
-use super::evidence::{describe, stored};
+use super::evidence::{describe, line_with_frame, stored};
 use super::file::{Place, VisFile};
 use super::flow::flow;
 use super::scan::{for_each_node, Phase};
 use super::tolerance::{Level, Noise};
 use super::twin::Twin;
-use super::walk::{self, Candidate, Walk, What};
+use super::walk::{self, Walk};
 use super::Options;
 use crate::visdb::Task;
 use std::collections::HashMap;
@@ -59,8 +60,8 @@ pub(super) fn rank_report(file: &VisFile, place: Place, options: &Options, noise
         step: place.step,
         rank: place.rank,
         counts,
-        first_verdict: walk.first_verdict.map(|(order, _)| line(order)).transpose()?,
-        first_overflow: walk.first_overflow.map(|(order, _)| line(order)).transpose()?,
+        first_verdict: walk.first_verdict.map(|(order, _)| line_with_frame(file, place, order)).transpose()?,
+        first_overflow: walk.first_overflow.map(|(order, _)| line_with_frame(file, place, order)).transpose()?,
         flows_into: first.map(|first| flow(file, place, first)).transpose()?.unwrap_or_default(),
         first_difference,
         runner_ups,

@@ -104,6 +104,24 @@ pub static TENSOR: Table = Table {
     key: 5,
 };
 
+/// Where each rank first parts. `kind` is `first_difference`, `first_verdict`, `first_overflow`, `nearest_miss`, or with
+/// `position` from 0 `runner_up`, `flows_into`; `detail` is the object of that name in the answer (`docs/report.schema.json`).
+pub static DIVERGENCE: Table = Table {
+    name: "msprobe_divergence",
+    sql: "CREATE TABLE msprobe_divergence (step INTEGER NOT NULL, rank INTEGER NOT NULL, kind TEXT NOT NULL, position INTEGER NOT NULL, \
+          node_name TEXT, node_order INTEGER, detail TEXT NOT NULL, PRIMARY KEY (step, rank, kind, position)) WITHOUT ROWID",
+    key: 4,
+};
+
+/// Relative error of results along the execution order, `half` is `forward` or `backward`. Three JSON lists of one length:
+/// the order of the worst of each `nodes_per_point` nodes, its error (null: beyond any number), and what counts as noise there.
+pub static DRIFT: Table = Table {
+    name: "msprobe_drift",
+    sql: "CREATE TABLE msprobe_drift (step INTEGER NOT NULL, rank INTEGER NOT NULL, half TEXT NOT NULL, nodes_per_point INTEGER NOT NULL, \
+          node_order TEXT NOT NULL, error TEXT NOT NULL, noise TEXT NOT NULL, PRIMARY KEY (step, rank, half)) WITHOUT ROWID",
+    key: 3,
+};
+
 /// How each node was matched, and how the nodes below it fared (the node itself left out). Nodes without a partner and
 /// without children have no row.
 pub(crate) const NODE_SQL: &str = "CREATE TABLE msprobe_node (step INTEGER NOT NULL, rank INTEGER NOT NULL, data_source TEXT NOT NULL, \

@@ -106,6 +106,18 @@ impl<'a, T: Into<Cell<'a>>> From<Option<T>> for Cell<'a> {
     }
 }
 
+impl rusqlite::ToSql for Cell<'_> {
+    fn to_sql(&self) -> rusqlite::Result<rusqlite::types::ToSqlOutput<'_>> {
+        use rusqlite::types::{ToSqlOutput, ValueRef};
+        Ok(ToSqlOutput::Borrowed(match self {
+            Cell::Null => ValueRef::Null,
+            Cell::Integer(i) => ValueRef::Integer(*i),
+            Cell::Real(x) => ValueRef::Real(*x),
+            Cell::Text(text) => ValueRef::Text(text.as_bytes()),
+        }))
+    }
+}
+
 impl Cell<'_> {
     fn serial(&self) -> u64 {
         match self {

@@ -436,6 +436,20 @@ impl Complete {
         Ok(connection)
     }
 
+    /// Creates a table of ours in the complete file and fills it; `rows` hold all columns.
+    pub fn add_table(&self, connection: &rusqlite::Connection, table: &schema::Table, rows: &[Vec<Cell<'_>>]) -> Result<()> {
+        let sqlite = |e| Error::sqlite(self.path())(e);
+        connection.execute_batch(table.sql).map_err(sqlite)?;
+        let Some(first) = rows.first() else { return Ok(()) };
+        let marks = vec!["?"; first.len()].join(", ");
+        connection.execute_batch("BEGIN").map_err(sqlite)?;
+        let mut insert = connection.prepare(&format!("INSERT INTO {} VALUES ({marks})", table.name)).map_err(sqlite)?;
+        for row in rows {
+            insert.execute(rusqlite::params_from_iter(row)).map_err(sqlite)?;
+        }
+        connection.execute_batch("COMMIT").map_err(sqlite)
+    }
+
     /// Puts the file safely on disk and gives it its name; returns its path. If the name is taken, the next free one of
     /// `NAME_1.vis.db`, `NAME_2.vis.db`, ... is used.
     pub fn publish(self) -> Result<PathBuf> {

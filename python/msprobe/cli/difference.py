@@ -1,0 +1,123 @@
+"""First difference, first verdict and first overflow in words (docs/report.md)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+
+def lines(report: dict[str, Any]) -> Iterator[str]:
+    """First difference with its evidence, first verdict, first overflow, of all ranks together."""
+    if report["graph_type"] != "build":
+        yield from _difference(report)
+        if verdict := report["first_verdict"]:
+            yield f"first verdict      {verdict['node']}   {verdict['verdict']}"
+    if overflow := first_overflow(report):
+        yield f"first overflow     {overflow['node']}{inside(overflow)}   {overflow['overflow']}"
+        if frame := overflow.get("frame"):
+            yield f"    {source(frame)}"
+
+
+def _difference(report: dict[str, Any]) -> Iterator[str]:
+    found = report["first_difference"]
+    if found is None:
+        misses = [rank for rank in report["ranks"] if rank["nearest_miss"]]
+        yield f"first difference   none: {miss(misses[0]) if misses else 'nothing compared'}"
+        return
+    yield f"first difference   {heading(found)}"
+    yield f"    {evidence(found)}"
+    if frame := found["frame"]:
+        yield f"    {source(frame)}"
+    rank = next(r for r in report["ranks"] if (r["step"], r["rank"]) == (found["step"], found["rank"]))
+    if flow := rank["flows_into"]:
+        yield f"    flows into {', '.join(node['node'] for node in flow[:3])}{', ...' if len(flow) > 3 else ''}"
+
+
+def first_overflow(report: dict[str, Any]) -> dict[str, Any] | None:
+    """The first node of the worst level, of the first rank that has one of that level."""
+    levels = ("critical", "high", "medium")
+    found: list[dict[str, Any]] = [rank["first_overflow"] for rank in report["ranks"] if rank["first_overflow"]]
+    return min(found, key=lambda node: (levels.index(node["overflow"]), node["step"], node["rank"]), default=None)
+
+
+def heading(found: dict[str, Any]) -> str:
+    """The node and where it stands."""
+    place = f"rank {found['rank']}, node {found['order'] + 1:,} of {found['nodes']:,}"
+    if found["step"]:
+        place = f"step {found['step']}, {place}"
+    return f"{found['node']}{inside(found)}   ({place})"
+
+
+def inside(node: dict[str, Any]) -> str:
+    """` in layers.3.mlp` for a node in that module; nothing at the top."""
+    parts = node["parent"].split(".")
+    if parts[0] not in ("Module", "Cell"):
+        return ""
+    end = next((at for at, part in enumerate(parts) if part in ("forward", "backward")), len(parts))
+    # Module.<path>.<class>.forward.<call>
+    path = ".".join(parts[1 : end - 1])
+    return f" in {path}" if path else ""
+
+
+def evidence(found: dict[str, Any]) -> str:
+    """What differs, and by how much."""
+    words = []
+    if (inputs := found["inputs"]) and found["what"] == "computation":
+        words.append(f"inputs agree (largest relative difference {error(inputs['error'])}, noise {inputs['noise']:.1g})")
+    if row := found["evidence"]:
+        change = f"{row['row']} {row['statistic']} {_number(row['golden'])} -> {_number(row['target'])} ({_by(row)})"
+        words.append(f"first seen at {row['node']}: {change}" if row.get("node") else change)
+    if found["is_random"]:
+        words.append("it draws random numbers: do the seeds agree?")
+    if found["is_communication"]:
+        words.append("a communication: its cause may be another rank")
+    return f"{found['what']}: {'; '.join(words)}" if words else str(found["what"])
+
+
+def _by(row: dict[str, Any]) -> str:
+    """How far golden and target are apart."""
+    if row["broken"]:
+        return {"non_finite": "NaN or infinity on one side"}.get(row["broken"], f"another {row['broken']}")
+    told = f"relative difference {error(row['error'])}, noise {row['noise']:.1g}"
+    if row["statistic"] in ("EucDist", "MaxAbsErr"):
+        return told
+    try:
+        golden, target = float(row["golden"]), float(row["target"])
+        share = (target - golden) / abs(golden) * 100
+    except (TypeError, ValueError, ZeroDivisionError):
+        return told
+    return f"{share:+.3g} %; {told}" if math.isfinite(share) and 0.1 <= abs(share) < 1e6 else told
+
+
+def _number(text: str | None) -> str:
+    """A statistic, to the digits that a person reads."""
+    try:
+        return f"{float(text or ''):.6g}"
+    except ValueError:
+        return text or "?"
+
+
+def source(frame: dict[str, Any]) -> str:
+    """The line of the user's code."""
+    return f"{frame['file']}:{frame['line']} in {frame['function']}: {frame['code']}"
+
+
+def error(value: float | None) -> str:
+    """A relative error."""
+    return "beyond any number" if value is None else f"{value:.1e}"
+
+
+def miss(rank: dict[str, Any]) -> str:
+    """Why there is no first difference."""
+    found = rank["nearest_miss"]
+    looked = f"{rank['counts']['compared_rows']:,} parameter pairs of {rank['counts']['compared_nodes']:,} nodes looked at"
+    if found is None or found["why"] == "nothing_compared":
+        return "nothing to compare"
+    if found["why"] == "identical":
+        return f"identical; {looked}"
+    node = found["node"]["node"]
+    told = f"{error(found['error'])} with noise {found['noise']:.1g}"
+    if found["why"] == "grew_slowly":
+        return f"noise grows past its bound at {node} ({told}) without any node standing out; {looked}"
+    return f"nothing beyond noise; nearest is {node} ({told}); {looked}"
