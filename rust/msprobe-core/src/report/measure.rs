@@ -60,6 +60,8 @@ pub(super) struct Measured {
     pub mark: u64,
     /// Whether this is a number or flag rather than a tensor.
     pub is_scalar: bool,
+    /// How many standard deviations the extreme of so many elements lies out.
+    pub reach: f32,
 }
 
 const NOT_NUMBER: [f32; 3] = [f32::NAN; 3];
@@ -81,7 +83,15 @@ pub(super) fn measure(cells: &Cells<'_>, task: Task) -> Measured {
         Difference::NotCompared if messages.contains("scalar parameters") && !is_device(cells) => Difference::Broken(Break::Value),
         other => other,
     };
-    Measured { difference, dtype: type_of, dtypes_differ: messages.contains("The dtype of"), scale, mark: mark(cells), is_scalar }
+    let dtypes_differ = messages.contains("The dtype of");
+    let reach = if dtypes_differ { element_count(cells.shape.text()).map_or(1.0, expected_extreme) } else { 1.0 };
+    Measured { difference, dtype: type_of, dtypes_differ, scale, mark: mark(cells), is_scalar, reach }
+}
+
+/// The largest of `count` normal deviates, in standard deviations, at least 1 (David and Nagaraja, *Order Statistics*,
+/// 3rd ed., section 10.5).
+fn expected_extreme(count: f64) -> f32 {
+    (2.0 * count.max(1.0).ln()).sqrt().max(1.0) as f32
 }
 
 /// A Python number, flag or text, told from a tensor by its dtype or type.

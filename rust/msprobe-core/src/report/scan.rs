@@ -69,6 +69,8 @@ pub(super) struct NodeFacts {
     /// Whether the contents of its outputs are undefined.
     pub is_uninitialised: bool,
     pub modified: bool,
+    /// Whether this is a gradient that stands below the forward call, because nobody recorded the backward one.
+    pub is_early: bool,
     pub rows: Vec<RowFacts>,
 }
 
@@ -198,6 +200,7 @@ impl Reader<'_> {
         let parent = text(3)?;
         node.parent = marks::mark(parent);
         node.is_root = parent.is_empty();
+        node.is_early = node.phase == Phase::Gradient && name::module_call(parent).is_some_and(|call| call.direction == Direction::Forward);
         node.is_api = kind == "1";
         node.is_collection = kind == "9";
         node.matched = !matches!(link.trim(), "" | "[]" | "null");
@@ -294,6 +297,7 @@ fn head(name: &str) -> NodeFacts {
         cancels: CANCELLING.contains(&api),
         is_uninitialised: UNINITIALISED.contains(&api),
         modified: false,
+        is_early: false,
         rows: Vec::new(),
     }
 }

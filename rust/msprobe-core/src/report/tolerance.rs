@@ -53,6 +53,11 @@ impl<'a> Noise<'a> {
         }
     }
 
+    /// Whether the sides compute in different types, so that every node adds noise of its own.
+    pub fn is_mixed(&self) -> bool {
+        self.mixed > 0.0
+    }
+
     /// Noise has grown to a relative error of `error`.
     pub fn raise(&mut self, error: f32) {
         self.grown = self.grown.max(error);
@@ -66,9 +71,11 @@ impl<'a> Noise<'a> {
         } else {
             (self.multiple * (row.epsilon.max(self.ambient) + EPSILON_OF_STATISTICS)).max(self.grown)
         };
+        // Where the sides compute in different types, single elements differ by far more than the norm does.
+        let floors = [floor, floor * row.measured.reach, floor];
         match self.twin.and_then(|twin| twin.tolerance(node.mark)) {
-            Some(seen) => seen.map(|seen| seen.max(floor)),
-            None => [floor; 3],
+            Some(seen) => [0, 1, 2].map(|i| seen[i].max(floors[i])),
+            None => floors,
         }
     }
 }

@@ -28,6 +28,9 @@ use std::collections::{HashMap, HashSet};
 /// An output must stand out this much from the inputs, in units of the tolerance, to count as made here. Less is noise
 /// that grows on its way, and raises the tolerance from there on.
 const JUMP: f32 = 3.0;
+/// The same where the sides compute in different types: a normalisation over few elements may turn a rounding error into
+/// another sign, which the statistics of its output hide and those of the next node show.
+const JUMP_MIXED: f32 = 12.0;
 /// Candidates that are kept.
 const KEPT: usize = 64;
 /// Unexplained inputs that are kept until an enclosing module tells what they are.
@@ -366,7 +369,7 @@ impl<'a> Walk<'a> {
         }
         let outstanding = candidate.broken.is_some() || {
             let (input, output) = (found.judged.input.map_or(0.0, |i| i.0), candidate.error / candidate.tolerance);
-            output > JUMP * input
+            output > input * if self.noise.is_mixed() { JUMP_MIXED } else { JUMP }
         };
         let flips = candidate.broken == Some(Break::Value) && found.judged.input.is_some_and(|(_, error, _)| error > 0.0);
         if !outstanding || flips {
@@ -399,7 +402,12 @@ impl<'a> Walk<'a> {
         let rows = || found.judged.dirty.iter().filter(|row| row.1 == role);
         let excess = |row: &(u32, Role, f32, f32, Option<Break>)| if row.4.is_some() { f32::INFINITY } else { row.2 / row.3 };
         let &(at, _, error, tolerance, broken) = rows().reduce(|a, b| if excess(b) > excess(a) { b } else { a })?;
-        let time = if what == What::Computation { found.node.order } else { found.start };
+        let time = match what {
+            // It was there at the end of the backward pass, wherever it stands.
+            What::Computation if found.node.is_early => u32::MAX,
+            What::Computation => found.node.order,
+            _ => found.start,
+        };
         let mut candidate = self.candidate(what, found.node, time, RowAt { order: found.node.order, row: at });
         candidate.error = error;
         candidate.tolerance = tolerance;

@@ -1,0 +1,201 @@
+"""Where two runs first part: the answer for recorded pairs, whoever wrote the file."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import DATA, Command, Run, big_data
+from tests.recorded import LOSING
+
+# What the READMEs beside the dumps say was changed: dump, node, what differs, and where it is looked at.
+PARAMETER, COMPUTATION, INPUT, STRUCTURE = "parameter", "computation", "input", "structure"
+BUNDLED = {
+    "llama_perturbed": (PARAMETER, "Module.model.layers.1.mlp.down_proj.Linear.forward.0"),
+    "llama_md5": (PARAMETER, "Module.model.layers.1.self_attn.o_proj.Linear.forward.0"),
+    "grad_accum3": (INPUT, "Module.blocks.0.Mlp.forward.1"),
+    "inplace_relu": (COMPUTATION, "Functional.dropout.0.forward"),
+    "kwargs_nested": (COMPUTATION, "Tensor.masked_fill.0.forward"),
+    "model_list": (PARAMETER, "Module.1.blocks.0.up.Linear.forward.0"),
+    "ms_cnn_L0": (PARAMETER, "Cell.network.block2.conv.Conv2d.forward.0"),
+    "ms_cnn_nan": (PARAMETER, "Cell.network.fc1.Dense.forward.0"),
+    "ms_jit_mix": (PARAMETER, "Cell.net.head.Dense.forward.0"),
+    "structure_extra_layer": (STRUCTURE, "Torch.arange.1.forward"),
+    "ckpt_nonreentrant": None,
+    "ckpt_reentrant": None,
+    "ms_no_rank": None,
+}
+OTHERS = {
+    "llama_overflow": (COMPUTATION, "Tensor.__mul__.12.forward"),
+    "llama_tensor": (PARAMETER, "Module.model.layers.0.self_attn.v_proj.Linear.forward.0"),
+    "resnet18_mix": (PARAMETER, "Module.layer3.0.conv2.Conv2d.forward.0"),
+    "ms_cnn_mix": (PARAMETER, "Cell.network.fc1.Dense.forward.0"),
+    "ms_cnn_mix_tensor": (PARAMETER, "Cell.network.block1.conv.Conv2d.forward.0"),
+    "ms_decoder_mix": (PARAMETER, "Cell.network.layers.1.attention.out_proj.Dense.forward.0"),
+    "ms_decoder_md5": (PARAMETER, "Cell.network.layers.0.feed_forward.projection.Dense.forward.0"),
+    "ms_dist2": (PARAMETER, "Cell.network.fc2.Dense.forward.0"),
+    # The same weights in a coarser type: rounding is no difference.
+    "gpt2_bf16_vs_fp32": None,
+    "llama_bf16_vs_fp32": None,
+    "ms_decoder_fp16": None,
+}
+EXPECTED: dict[str, tuple[str, str] | None] = {**BUNDLED, **OTHERS}
+
+
+def recorded(pair: str) -> Path:
+    """What msProbe wrote for the pair."""
+    inside = DATA / "golden" / pair / "compare.json.gz"
+    if inside.exists():
+        return inside
+    folder = big_data()
+    if folder is None:
+        pytest.skip("the recorded results are not there: set MSPROBE_SHARED to their folder")
+    return folder / "golden" / pair / "compare.json.gz"
+
+
+def restored(record: Path, path: Path) -> Path:
+    """The recorded tables as the file that msProbe had written."""
+    with gzip.open(record) as file:
+        content = json.load(file)
+    with sqlite3.connect(path) as database:
+        for statement in content["schema"]:
+            database.execute(statement)
+        for name, table in content["tables"].items():
+            marks = ", ".join("?" * len(table["columns"]))
+            database.executemany(f"INSERT INTO {name} VALUES ({marks})", table["rows"])
+    database.close()
+    return path
+
+
+def answer(msprobe: Command, file: Path, *words: str) -> dict[str, Any]:
+    done = msprobe("report", file, "--json", *words)
+    assert (done.status, done.err) == (0, ""), done.err
+    found: dict[str, Any] = json.loads(done.out)
+    return found
+
+
+def first(document: dict[str, Any]) -> tuple[str, str] | None:
+    found = document["first_difference"]
+    return found and (found["what"], found["node"])
+
+
+@pytest.mark.parametrize("pair", EXPECTED)
+def test_a_file_that_msprobe_wrote_names_what_was_changed(pair: str, msprobe: Command, tmp_path: Path) -> None:
+    assert first(answer(msprobe, restored(recorded(pair), tmp_path / "x.vis.db"))) == EXPECTED[pair]
+
+
+@pytest.mark.parametrize("pair", BUNDLED)
+def test_our_file_and_the_one_of_msprobe_give_one_answer(pair: str, msprobe: Command, run: Run, tmp_path: Path) -> None:
+    dumps = DATA / "dumps" / pair
+    sides = [min(min((dumps / side).iterdir()).iterdir()) for side in ("target", "golden")]
+    done = run(*sides)
+    assert done.status == 0, done.err
+    (file,) = run.left()
+    ours = answer(msprobe, file)
+    theirs = answer(msprobe, restored(recorded(pair), tmp_path / "x.vis.db"))
+    assert first(ours) == first(theirs) == EXPECTED[pair]
+    if pair in LOSING:
+        return
+    if ours["task"] == "structure":
+        # Nothing is compared; msProbe calls collections of nothing a pass.
+        ours["totals"].pop("verdicts"), theirs["totals"].pop("verdicts")
+    for name in ("first_difference", "first_verdict", "totals"):
+        assert ours[name] == theirs[name], name
+
+
+def test_the_run_the_file_and_the_report_say_the_same(msprobe: Command, tmp_path: Path) -> None:
+    dumps = DATA / "dumps" / "llama_perturbed"
+    done = msprobe("graph_visualize", "-tp", dumps / "target", "-gp", dumps / "golden", "-o", tmp_path, "--json")
+    document = json.loads(done.out)
+    file = Path(document["output"])
+    told = answer(msprobe, file)
+    said = {**document["report"], "file": told["file"]}
+    assert said == told
+    (rank,) = told["ranks"]
+    with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as database:
+        rows = database.execute("SELECT kind, position, node_name, node_order, detail FROM msprobe_divergence").fetchall()
+        drift = database.execute("SELECT half, nodes_per_point, node_order, error, noise FROM msprobe_drift").fetchall()
+    stored = {(kind, position): (name, order, json.loads(detail)) for kind, position, name, order, detail in rows}
+    found = rank["first_difference"]
+    assert stored["first_difference", 0] == (found["node"], found["order"], found)
+    assert [stored["flows_into", at][2] for at in range(len(rank["flows_into"]))] == rank["flows_into"]
+    assert stored["first_verdict", 0][2] == rank["first_verdict"]
+    for half, per_point, order, error, noise in drift:
+        series = {"nodes_per_point": per_point, "order": json.loads(order), "error": json.loads(error), "noise": json.loads(noise)}
+        assert series == rank["drift"][half]
+
+
+def test_text_names_evidence_and_source_line(msprobe: Command, tmp_path: Path) -> None:
+    file = restored(recorded("llama_perturbed"), tmp_path / "x.vis.db")
+    done = msprobe("report", file)
+    lines = done.out.splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith("first difference"))
+    assert lines[at].split()[2:5] == ["Module.model.layers.1.mlp.down_proj.Linear.forward.0", "in", "model.layers.1.mlp"]
+    assert lines[at + 1].strip().startswith("parameter: parameters.weight ")
+    assert ".py:" in lines[at + 2]
+    assert "flows into Functional.linear.13.forward" in lines[at + 3]
+    assert lines[at + 4].split()[:3] == ["first", "verdict", "Functional.linear.14.forward"]
+
+
+def test_ranks_that_meet_name_the_one_that_parted(msprobe: Command, run: Run) -> None:
+    dumps = DATA / "dumps" / "ddp_gloo_2rank"
+    file = run.result(dumps / "target", dumps / "golden")
+    document = answer(msprobe, file)
+    # README: the input of rank 1 is scaled by 1.01.
+    assert (document["first_difference"]["rank"], document["first_difference"]["what"]) == (1, INPUT)
+    (alone,) = answer(msprobe, file, "--rank", "0")["ranks"]
+    assert alone["first_difference"]["is_communication"]
+
+
+def test_overflow_is_named_without_a_golden_run(msprobe: Command, tmp_path: Path) -> None:
+    target = DATA / "dumps" / "ms_cnn_nan" / "target"
+    done = msprobe("graph_visualize", "-tp", target, "-o", tmp_path, "-oc")
+    assert done.status == 0
+    assert any(line.startswith("first overflow ") for line in done.out.splitlines())
+
+
+def test_a_twin_takes_away_what_it_explains(msprobe: Command, tmp_path: Path) -> None:
+    dumps = DATA / "dumps" / "llama_perturbed"
+    words = ("graph_visualize", "-tp", dumps / "target", "-gp", dumps / "golden", "-o", tmp_path / "out", "--json", "--noise-twin")
+    # The target as its own twin: all that differs is noise.
+    done = msprobe(*words, dumps / "target")
+    assert done.status == 0, done.err
+    document = json.loads(done.out)
+    assert (document["report"]["noise"]["method"], document["report"]["first_difference"]) == ("twin", None)
+    # A rerun that gave the same again explains nothing.
+    shutil.copytree(dumps / "golden", tmp_path / "again")
+    document = json.loads(msprobe(*words, tmp_path / "again").out)
+    assert first(document["report"]) == EXPECTED["llama_perturbed"]
+    assert len(list((tmp_path / "out").iterdir())) == 2, "comparisons of the golden runs are not left behind"
+
+
+@pytest.mark.parametrize(("level", "status"), [("error", 4), ("warning", 4), (None, 0)])
+def test_fail_on(level: str | None, status: int, msprobe: Command, tmp_path: Path) -> None:
+    file = restored(recorded("llama_md5"), tmp_path / "x.vis.db")
+    assert msprobe("report", file, *(["--fail-on", level] if level else [])).status == status
+
+
+def test_only_lists_what_was_asked_for(msprobe: Command, tmp_path: Path) -> None:
+    file = restored(recorded("llama_md5"), tmp_path / "x.vis.db")
+    (rank,) = answer(msprobe, file, "--only", "error", "--top", "3")["ranks"]
+    assert rank["listed_total"] == rank["counts"]["verdicts"]["error"]
+    assert [node["verdict"] for node in rank["listed"]] == ["error"] * 3
+
+
+@pytest.mark.parametrize(
+    ("content", "text"), [(b"", "is empty"), (b"x" * 5000, "not a SQLite database"), (None, "cannot open")], ids=["empty", "text", "absent"]
+)
+def test_what_is_no_result_is_one_line(content: bytes | None, text: str, msprobe: Command, tmp_path: Path) -> None:
+    file = tmp_path / "x.vis.db"
+    if content is not None:
+        file.write_bytes(content)
+    done = msprobe("report", file)
+    assert (done.status, done.out, done.err.count("\n")) == (1, "", 1)
+    assert text in done.err
+    assert str(file) in done.err
