@@ -93,8 +93,8 @@ def test_a_file_that_msprobe_wrote_names_what_was_changed(pair: str, msprobe: Co
 @pytest.mark.parametrize("pair", BUNDLED)
 def test_our_file_and_the_one_of_msprobe_give_one_answer(pair: str, msprobe: Command, run: Run, tmp_path: Path) -> None:
     dumps = DATA / "dumps" / pair
-    sides = [min(min((dumps / side).iterdir()).iterdir()) for side in ("target", "golden")]
-    done = run(*sides)
+    target, golden = (min(min((dumps / side).iterdir()).iterdir()) for side in ("target", "golden"))
+    done = run(target, golden)
     assert done.status == 0, done.err
     (file,) = run.left()
     ours = answer(msprobe, file)
