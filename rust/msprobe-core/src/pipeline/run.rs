@@ -227,7 +227,7 @@ impl State {
         self.summary.warnings.extend(matcher.idle_rules(&self.usage));
         self.describe(request, &mut writer)?;
         let file = writer.complete(&self.config(request))?;
-        let links = self.links.write(&file, request.overflow_check)?;
+        let links = std::mem::take(&mut self.links).write(&file, request.overflow_check)?;
         if links.unlinked() > 0 {
             self.summary.warnings.push(links.to_string());
         }
