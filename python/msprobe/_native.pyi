@@ -82,3 +82,7 @@ class Viewer:
     def __new__(cls, logdir: str | PathLike[str]) -> Viewer: ...
     def answer(self, route: str, pairs: list[tuple[str, str]]) -> tuple[int, bytes]:
         """Status of HTTP and strict JSON for `route` with name and value `pairs`. Never raises for anything a browser sends."""
+    def edit(self, path: str, request: str) -> tuple[int, bytes]:
+        """Changes matches of the file at `path` as the JSON `request` says; an answer of the same form."""
+    def matches(self, path: str, step: int, rank: int) -> tuple[int, bytes]:
+        """What can be done with the matches of a step and rank of the file at `path`."""

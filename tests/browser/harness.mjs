@@ -18,6 +18,8 @@ import { join } from 'node:path';
 const root = new URL('../../', import.meta.url).pathname;
 const { chromium } = createRequire(join(root, 'tb_plugin/package.json'))('playwright-core');
 const FLAGS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
+/** The interpreter that runs TensorBoard. */
+export const python = process.env.MSPROBE_PYTHON ?? join(root, '.venv/bin/python');
 const SLOW = Number(process.env.MSPROBE_SLOW ?? 1);
 /** Milliseconds after which something that does not happen never will, also on a machine that does ten things at once. */
 export const PATIENCE = 180_000;
@@ -70,7 +72,6 @@ export async function start({ prefix = '', env = {}, fill = () => {} } = {}) {
   }
   await fill(logdir);
   const port = await freePort();
-  const python = process.env.MSPROBE_PYTHON ?? join(root, '.venv/bin/python');
   const words = ['-m', 'tensorboard.main', '--logdir', logdir, '--port', String(port), '--host', '127.0.0.1'];
   if (prefix) words.push(`--path_prefix=${prefix}`);
   const server = spawn(python, words, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });

@@ -7,7 +7,7 @@ import { becomes, boxOf, chooseFile, eventually, hasAllFiles, openTab, settled, 
 
 const skip = hasAllFiles ? false : 'needs the recorded files of MSPROBE_SHARED or ../shared';
 
-describe('the viewer', { skip, timeout: 1_800_000 }, () => {
+describe('the viewer', { skip, timeout: 7_200_000 }, () => {
   let world;
   let tab;
   before(async () => {
@@ -263,7 +263,7 @@ describe('the viewer', { skip, timeout: 1_800_000 }, () => {
   });
 });
 
-describe('behind a path prefix, view only', { skip, timeout: 600_000 }, () => {
+describe('behind a path prefix, view only', { skip, timeout: 1_800_000 }, () => {
   it('works', async () => {
     const world = await start({ prefix: '/a/b', env: { MSPROBE_VIEW_ONLY: '1' } });
     try {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable
 from pathlib import Path
@@ -57,6 +58,8 @@ class GraphPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
         routes["/api/job"] = self._job_facts
         routes["/api/job/start"] = self._job_start
         routes["/api/job/cancel"] = self._job_cancel
+        routes["/api/edit"] = self._edit
+        routes["/api/matches"] = self._matches
         routes["/api/*"] = self._question
         return {route: _application(handler) for route, handler in routes.items()}
 
@@ -87,6 +90,23 @@ class GraphPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
     def _job_cancel(self, request: Request) -> Response:
         return replies.answer(request, self._all_jobs().cancel(str(self._gate.admit(request).get("id"))))
 
+    def _edit(self, request: Request) -> Response:
+        """Changes matches: `{"path", "step", "rank", "action"}`, see `msprobe_core::edit`."""
+        body = self._gate.admit(request)
+        path = str(body.pop("path", ""))
+        status, answer = self._core().edit(path, json.dumps(body))
+        return replies.reply(request, answer, "application/json", status=status)
+
+    def _matches(self, request: Request) -> Response:
+        step, rank = (_number(request, name) for name in ("step", "rank"))
+        status, answer = self._core().matches(request.args.get("path", ""), step, rank)
+        return replies.reply(request, answer, "application/json", status=status)
+
+    def _core(self) -> Any:
+        if self._viewer is None:
+            raise RefusedError(404, "no_logdir", "TensorBoard was started without a log directory (--logdir)")
+        return self._viewer
+
     def _all_jobs(self) -> Jobs:
         if self._jobs is None:
             raise RefusedError(404, "no_logdir", "TensorBoard was started without a log directory (--logdir)")
@@ -95,11 +115,17 @@ class GraphPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
     def _question(self, request: Request) -> Response:
         if request.method not in ("GET", "HEAD"):
             raise RefusedError(405, "method", "use GET")
-        if self._viewer is None:
-            return replies.failure(request, 404, "no_logdir", "TensorBoard was started without a log directory (--logdir)")
         route = request.path.rsplit("/api/", 1)[-1]
-        status, body = self._viewer.answer(route, list(request.args.items(multi=True)))
+        status, body = self._core().answer(route, list(request.args.items(multi=True)))
         return replies.reply(request, body, "application/json", status=status)
+
+
+def _number(request: Request, name: str) -> int:
+    """A whole number of the query that the core can take."""
+    text = request.args.get(name, "0")
+    if not text.isascii() or not text.isdigit() or len(text) > 18:
+        raise RefusedError(400, "parameter", f"{name}: is no whole number")
+    return int(text)
 
 
 def _application(handler: Handler) -> Callable[..., Any]:

@@ -6,7 +6,7 @@
 //! | floor | rooms |
 //! |---|---|
 //! | [`pipeline`] | steps, ranks, jobs, progress, cancellation |
-//! | `view` `edit` `report` | questions to a finished file |
+//! | [`view`] [`edit`] `report` | questions to a finished file, changes to it |
 //! | [`visdb`] | the one place that knows the file format |
 //! | [`links`] | communication nodes across ranks |
 //! | [`part`] | one rank, compared and rendered to rows |
@@ -21,6 +21,7 @@
 //! | [`text`] | Python-compatible formatting, JSON escapes |
 
 pub mod dump;
+pub mod edit;
 pub mod graph;
 pub mod links;
 pub mod mapping;

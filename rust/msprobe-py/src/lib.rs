@@ -4,6 +4,7 @@
 //! boundary is one function wide; `python/msprobe/_native.pyi` says the same to Python's type checkers.
 
 mod background;
+mod edit;
 mod engine;
 mod report;
 mod tensor;

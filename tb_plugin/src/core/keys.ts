@@ -39,6 +39,9 @@ export function keyAction(event: KeyboardEvent, store: Store): void {
     case 'p':
       void store.stepDifference(false);
       break;
+    case '4':
+      store.panel = store.panel === 'match' || !store.compare ? 'find' : 'match';
+      break;
     case 'm':
       goToMatch(store);
       break;

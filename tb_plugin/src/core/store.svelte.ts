@@ -9,8 +9,10 @@
  * Components read fields and call methods; nobody else talks to the server about the tree.
  */
 
-import { ApiError, isAbort, type Client } from './api';
+import { isAbort, type Client } from './api';
 import { pickLanguage, text, type Language, type TextKey } from './i18n';
+import { Matching } from './matching.svelte';
+import { asProblem, recall, type Filter, type PanelName, type Problem, type Selection, type ThemeName } from './state';
 import { Tree, type TreeNode } from './tree';
 import type {
   ChildTable,
@@ -28,30 +30,6 @@ import type {
   WayAnswer,
 } from './types';
 import { decodeOpen, encodeOpen, NOWHERE, readAddress, type Place } from './url';
-
-export interface Filter {
-  q: string;
-  side: SideName;
-  status: string[];
-  overflow: string[];
-  kind: string[];
-  leaves: boolean;
-  sort: 'order' | 'worst' | 'name';
-}
-
-export interface Selection {
-  side: SideName;
-  id: number;
-  name: string;
-}
-
-export interface Problem {
-  code: string;
-  message: string;
-}
-
-export type PanelName = 'find' | '';
-export type ThemeName = 'light' | 'dark' | 'auto';
 
 /** Children asked for when a node is opened. */
 const PAGE = 5000;
@@ -105,6 +83,7 @@ export class Store {
   panelWidth = $state(Number(recall('panel', '300')));
 
   readonly trees: Record<SideName, Tree> = { target: new Tree('target'), golden: new Tree('golden') };
+  readonly matching = new Matching(this);
   private loads = new AbortController();
   private reads = new AbortController();
   private inFlight = new Set<string>();
@@ -253,6 +232,13 @@ export class Store {
     } catch (error) {
       if (!isAbort(error)) this.tell(asProblem(error).message, true);
     }
+  }
+
+  /** Asks again for all that a change of the file may have changed; what is open stays open. */
+  async refresh(): Promise<void> {
+    await Promise.all([this.refreshNodes(), this.loadDetails()]);
+    // What lies below and the first difference are worked out anew, which takes its time in a large file.
+    void this.loadSummary(true, this.loads.signal);
   }
 
   /** Asks again for everything that is loaded, after what lies below became known or a match changed. */
@@ -514,18 +500,5 @@ export class Store {
     } catch {
       // Private windows may refuse; the preference then lasts as long as the page.
     }
-  }
-}
-
-export function asProblem(error: unknown): Problem {
-  if (error instanceof ApiError) return { code: error.code, message: error.message };
-  return { code: 'internal', message: String(error) };
-}
-
-function recall(name: string, otherwise: string): string {
-  try {
-    return localStorage.getItem(`msprobe.${name}`) ?? otherwise;
-  } catch {
-    return otherwise;
   }
 }

@@ -229,3 +229,21 @@ export interface Session {
   view_only: boolean;
   logdir: string;
 }
+
+/** What can be done with the matches of a step and rank. */
+export interface MatchState {
+  refused: string | null;
+  configs: string[];
+  last: { what: 'match' | 'unmatch' | 'import'; subject: string; step: number; rank: number } | null;
+  by_hand: number;
+}
+
+export interface EditDone {
+  matched: number;
+  unmatched: number;
+  changed: number;
+  notes: string[];
+  refused: string[];
+  refusals: number;
+  files: string[];
+}

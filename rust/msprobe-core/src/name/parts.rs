@@ -49,6 +49,19 @@ pub fn without_last_parts(name: &str, count: usize) -> &str {
     rest
 }
 
+/// What a call is named after, without its place, number and direction: `mlp` of `Module.layers.0.mlp.MLP.forward.0`, `add` of
+/// `Torch.add.0.forward`. A number gives way to the part before it (`layers` of `Module.layers.0.Block.forward.0`). The whole name
+/// if it is shorter than such names are.
+#[must_use]
+pub fn short_name(name: &str, is_module: bool) -> &str {
+    let (place, least) = if is_module { (3, 6) } else { (1, 3) };
+    match part_from_end(name, place) {
+        Some(number) if is_number(number) && part_count(name) >= least => part_from_end(name, place + 1).unwrap_or(name),
+        Some(part) => part,
+        None => name,
+    }
+}
+
 /// A data name (`Torch.add.0.forward.input.0.pt`) without its last dot part, the file type; unchanged if it has no dot.
 #[must_use]
 pub fn data_name_stem(data_name: &str) -> &str {
@@ -122,6 +135,18 @@ mod tests {
         assert_eq!(without_last_parts("a..c", 1), "a.");
         assert_eq!(data_name_stem("a.input.0.pt"), "a.input.0");
         assert_eq!(data_name_stem("whole"), "whole");
+    }
+
+    #[test]
+    fn short_names() {
+        // The rule of the reference: the 4th part from the end, the 5th if that is a number and there are more than five.
+        assert_eq!(short_name("Module.layers.0.mlp.MLP.forward.0", true), "mlp");
+        assert_eq!(short_name("Module.layers.0.Block.forward.0", true), "layers");
+        assert_eq!(short_name("Module.0.Linear.forward.0", true), "0");
+        assert_eq!(short_name("DefaultModel", true), "DefaultModel");
+        // The 2nd part from the end, the 3rd if that is a number.
+        assert_eq!(short_name("Torch.add.0.forward", false), "add");
+        assert_eq!(short_name("Apis_Between_Modules.3", false), "Apis_Between_Modules");
     }
 
     #[test]

@@ -54,7 +54,7 @@ pub(super) fn push_row(out: &mut Vec<u8>, row: &Row<'_>, shown: Shown, compared:
 }
 
 /// Appends the columns of a comparison, each followed by a comma and a blank.
-fn push_comparison(out: &mut Vec<u8>, mode: Mode, result: &RowResult) {
+pub(super) fn push_comparison(out: &mut Vec<u8>, mode: Mode, result: &RowResult) {
     match (mode, &result.numbers) {
         (_, Numbers::Statistics(differences)) => push_differences(out, differences),
         (_, Numbers::Tensor(found)) => push_tensor_cells(out, &found.cells),

@@ -12,6 +12,7 @@ mod compare;
 mod emit;
 mod render;
 mod stacks;
+mod stored;
 mod tensors;
 
 use crate::dump::RankFiles;
@@ -21,6 +22,8 @@ use crate::metrics::Mode;
 use crate::visdb::OverflowLevel;
 
 pub use emit::{emit, Watch};
+pub use stored::{compare_stored, Compared, TensorFact};
+pub use tensors::TensorFolders;
 
 /// One side of a part.
 #[derive(Clone, Copy, Debug)]

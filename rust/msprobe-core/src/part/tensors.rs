@@ -13,7 +13,7 @@ use crate::visdb::{schema, Cell, Writer};
 
 /// Where the tensors of both sides are.
 #[derive(Debug)]
-pub(super) struct TensorFolders {
+pub struct TensorFolders {
     target: TensorFolder,
     golden: TensorFolder,
 }
@@ -22,6 +22,12 @@ impl TensorFolders {
     /// The folders of two ranks.
     pub(super) fn beside(target: &Path, golden: &Path) -> TensorFolders {
         TensorFolders { target: TensorFolder::beside(target), golden: TensorFolder::beside(golden) }
+    }
+
+    /// The folders themselves, as a result file names them.
+    #[must_use]
+    pub fn at(target: &Path, golden: &Path) -> TensorFolders {
+        TensorFolders { target: TensorFolder::open(target), golden: TensorFolder::open(golden) }
     }
 
     /// Compares the tensors of two rows; a target row that nothing faces counts as one whose golden side has no file.

@@ -81,6 +81,11 @@ impl Viewer {
         }
     }
 
+    /// Where the file is that a browser calls `relative`; an answer that says why it may not be opened otherwise.
+    pub fn file(&self, relative: &str) -> Result<PathBuf, Answer> {
+        resolve(&self.root, relative).map_err(|error| failure(&error))
+    }
+
     /// Answers `route` with the parameters `pairs`; never fails, errors are answers too.
     #[must_use]
     pub fn answer(&self, route: &str, pairs: &[(String, String)]) -> Answer {

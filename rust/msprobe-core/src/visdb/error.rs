@@ -32,6 +32,22 @@ pub enum Error {
         /// What is wrong with it and what to do.
         reason: String,
     },
+    /// The file may not be changed.
+    #[error("{}: cannot be changed: {reason}", path.display())]
+    ReadOnly {
+        /// The file.
+        path: PathBuf,
+        /// Why, and what to do.
+        reason: String,
+    },
+    /// Somebody else holds the file.
+    #[error("{}: {reason}", path.display())]
+    Locked {
+        /// The file.
+        path: PathBuf,
+        /// What to do.
+        reason: String,
+    },
     /// Rows cannot be stored as they are.
     #[error("{}: step {step}, rank {rank}: {reason}", path.display())]
     Rows {

@@ -3,12 +3,14 @@
 //! * [`node`]: rows of `tb_nodes`, encoded by the workers that make them
 //! * [`write`](mod@write): the file from its temporary name to its own
 //! * [`read`](mod@read): questions to a file, ours or the reference's
+//! * [`amend`]: changes to a finished file
 //! * [`schema`], [`config`]: tables and fixed texts
 //!
 //! Files have the schema of msProbe 26.2, so that either tool's viewer opens either tool's file, and tables of our own.
 //! They are written page by page without SQLite (`bulk`), because keeping nine b-trees in order row by row would cost
 //! more than the whole comparison. Everything else goes through SQLite.
 
+pub mod amend;
 mod bulk;
 pub mod config;
 mod error;
@@ -18,6 +20,7 @@ pub mod schema;
 mod sort;
 pub mod write;
 
+pub use amend::{Amender, Child, EditRecord, MatchColumns};
 pub use bulk::record::Cell;
 pub use config::Task;
 pub use error::{Error, Result};

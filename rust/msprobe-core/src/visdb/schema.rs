@@ -127,3 +127,12 @@ pub static DRIFT: Table = Table {
 pub(crate) const NODE_SQL: &str = "CREATE TABLE msprobe_node (step INTEGER NOT NULL, rank INTEGER NOT NULL, data_source TEXT NOT NULL, \
     node_order INTEGER NOT NULL, matched_by TEXT, error INTEGER, warning INTEGER, pass INTEGER, not_compared INTEGER, \
     unmatched INTEGER, worst_overflow TEXT, PRIMARY KEY (step, rank, data_source, node_order)) WITHOUT ROWID";
+
+/// Changes made by hand, the last of which can be taken back; numbers rise.
+pub(crate) const EDIT_SQL: &str = "CREATE TABLE IF NOT EXISTS msprobe_edit (edit INTEGER PRIMARY KEY, \
+    step INTEGER NOT NULL, rank INTEGER NOT NULL, what TEXT NOT NULL, subject TEXT NOT NULL)";
+
+/// What the nodes of each change were before it.
+pub(crate) const BEFORE_SQL: &str = "CREATE TABLE IF NOT EXISTS msprobe_before (edit INTEGER NOT NULL, data_source TEXT NOT NULL, \
+    node_name TEXT NOT NULL, precision_index, matched_node_link TEXT, input_data TEXT, output_data TEXT, modified INTEGER NOT NULL, \
+    matched_by TEXT, PRIMARY KEY (edit, data_source, node_name)) WITHOUT ROWID";

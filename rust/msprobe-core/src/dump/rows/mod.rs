@@ -130,6 +130,25 @@ pub struct Row<'a> {
 const NOWHERE: u32 = u32::MAX;
 
 impl<'a> Row<'a> {
+    /// A row of given fields, as when a result file is read back.
+    #[must_use]
+    pub fn of_fields(
+        name: &'a str,
+        class: RowClass,
+        kind: RowKind,
+        keyword: Option<&'a str>,
+        fields: bumpalo::collections::Vec<'a, (&'a str, Value<'a>)>,
+    ) -> Self {
+        let mut known = [NOWHERE; Field::COUNT];
+        for (place, (key, _)) in fields.iter().enumerate() {
+            if let Some(field) = Field::of(key) {
+                known[field as usize] = place as u32;
+            }
+        }
+        let md5_recorded = known[Field::Md5 as usize] != NOWHERE;
+        Row { name, class, kind, keyword, md5_recorded, fields, known }
+    }
+
     /// A known field; `Null` if absent.
     #[inline]
     #[must_use]

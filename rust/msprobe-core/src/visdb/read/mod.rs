@@ -118,7 +118,12 @@ impl Reader {
     /// The file is not changed and no file is created beside it. One that the reference left in WAL mode opens in a
     /// read-only folder too.
     pub fn open(path: &Path) -> Result<Self> {
-        let (connection, rounds) = open_bounded(path)?;
+        Self::over(path, open::open(path)?)
+    }
+
+    /// Reads through a connection to a file that was checked.
+    pub(in crate::visdb) fn over(path: &Path, connection: Connection) -> Result<Self> {
+        let rounds = bound(path, &connection)?;
         let rounds_per_call = rounds.load(Ordering::Relaxed);
         let own = OwnTables::find(&connection).map_err(|e| open::explain(path, e))?;
         Ok(Reader { path: path.to_owned(), connection, own, rounds, rounds_per_call })
@@ -215,6 +220,18 @@ impl Reader {
         self.stream(&sql, (step, rank, side, parent, after.unwrap_or(i64::MIN)), detail, each)
     }
 
+    /// Hands over the nodes of a graph whose match was changed by hand, in node order.
+    pub(in crate::visdb) fn for_each_modified(&self, graph: GraphId, mut each: impl FnMut(NodeRef<'_>)) -> Result<()> {
+        let sql = format!(
+            "SELECT {} FROM tb_nodes WHERE step = ?1 AND rank = ?2 AND data_source = ?3 AND modified <> 0 ORDER BY node_order",
+            Detail::Tree.columns()
+        );
+        self.stream(&sql, key(graph), Detail::Tree, |node| {
+            each(node);
+            ControlFlow::Continue(())
+        })
+    }
+
     /// The node of that name.
     pub fn node(&self, graph: GraphId, name: &str, detail: Detail) -> Result<Option<Node>> {
         let (step, rank, side) = key(graph);
@@ -293,12 +310,13 @@ impl Reader {
 /// Opens a file for reading, with the care of [`Reader::open`], for a room that asks questions of its own. All queries
 /// together take a time that is bounded by the file's size.
 pub(crate) fn connect(path: &Path) -> Result<Connection> {
-    open_bounded(path).map(|(connection, _)| connection)
+    let connection = open::open(path)?;
+    bound(path, &connection)?;
+    Ok(connection)
 }
 
-/// An open connection with its bound: the rounds of a thousand steps that are left to it.
-fn open_bounded(path: &Path) -> Result<(Connection, Arc<AtomicU64>)> {
-    let connection = open::open(path)?;
+/// Bounds what a connection may do: the rounds of a thousand steps that are left to it.
+fn bound(path: &Path, connection: &Connection) -> Result<Arc<AtomicU64>> {
     let size = std::fs::metadata(path).map_err(Error::io(path, "open"))?.len();
     // A sound file needs a few hundred steps per row and has more than 50 bytes per row and index entry. A made-up one can
     // have a tree that leads to the same page over and over.
@@ -306,7 +324,7 @@ fn open_bounded(path: &Path) -> Result<(Connection, Arc<AtomicU64>)> {
     let left = Arc::clone(&rounds);
     let stop = move || left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1)).is_err();
     connection.progress_handler(1000, Some(stop));
-    Ok((connection, rounds))
+    Ok(rounds)
 }
 
 /// An error of SQLite on `path` in words that a user can act on.

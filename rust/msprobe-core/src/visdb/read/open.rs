@@ -150,7 +150,7 @@ pub(super) fn has_table(connection: &Connection, table: &str) -> rusqlite::Resul
 }
 
 /// An error of SQLite in words that a user can act on.
-pub(super) fn explain(path: &Path, error: rusqlite::Error) -> Error {
+pub(in crate::visdb) fn explain(path: &Path, error: rusqlite::Error) -> Error {
     let reason = match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => "is not a SQLite database, so no *.vis.db file".to_owned(),
         Some(ErrorCode::DatabaseCorrupt) => "is damaged; copy or write it again".to_owned(),
