@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use msprobe_core::edit::{apply, state, Action, Done, Edit, Error};
-use msprobe_core::pipeline::{self, Progress, Request};
+use msprobe_core::pipeline::{self, Hooks, Progress, Request};
 use rusqlite::{Connection, OpenFlags};
 
 fn shared() -> Option<PathBuf> {
@@ -223,7 +223,7 @@ fn files_of_ours_keep_their_counts() {
             stamp: "20261130101500".into(),
             ..Request::default()
         };
-        let summary = pipeline::run(&request, &Progress::default()).unwrap();
+        let summary = pipeline::run(&request, &Progress::default(), Hooks::default()).unwrap();
         let scratch = Scratch::of(&summary.output, 0, 0);
         let (before, counts) = (scratch.nodes(), facts(&scratch.file));
         assert!(counts.len() > 50);
