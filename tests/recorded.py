@@ -6,11 +6,16 @@ taken from the folder with the big data if it exists.
 
 from __future__ import annotations
 
+import atexit
 import json
 import re
 import shlex
+import shutil
+import tarfile
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from tests.conftest import DATA, big_data
@@ -56,12 +61,27 @@ class Case:
         return None
 
 
+@cache
+def unpacked() -> Path:
+    """A folder of this process with all dumps of `tests/data/dumps`, most of which are stored as archives."""
+    folder = Path(tempfile.mkdtemp(prefix="recorded-dumps-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    for place in sorted((DATA / "dumps").iterdir()):
+        if place.is_dir():
+            (folder / place.name).symlink_to(place)
+        else:
+            with tarfile.open(place) as archive:
+                archive.extractall(folder)
+    return folder
+
+
 def cases() -> dict[str, Case]:
     """All cases by name, the bundled ones first."""
     found: dict[str, Case] = {}
     for root in filter(None, (DATA, big_data())):
         mini = root / "mini" if root == DATA else root / "golden" / "mini"
-        for case in (*_miniatures(mini), *_real(root / "golden", root / "dumps"), *_written(root / "golden" / "visdb")):
+        dumps = unpacked() if root == DATA else root / "dumps"
+        for case in (*_miniatures(mini), *_real(root / "golden", dumps), *_written(root / "golden" / "visdb")):
             found.setdefault(case.name, case)
     return found
 
@@ -72,7 +92,9 @@ def _miniatures(root: Path) -> Iterator[Case]:
         error = folder / "expected_error.json"
         status = json.loads(error.read_text())["exit_code"] if error.exists() else 0
         line = tuple("<OUT>" if word == "out" else word for word in words)
-        yield Case(folder.name, line, folder, None if status else folder, status, folder.name in LOSING)
+        packed = folder / "expected.json.gz"
+        expected = packed if packed.exists() else folder
+        yield Case(folder.name, line, folder, None if status else expected, status, folder.name in LOSING)
 
 
 def _real(golden: Path, dumps: Path) -> Iterator[Case]:

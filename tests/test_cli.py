@@ -17,10 +17,11 @@ from typing import Any
 import pytest
 
 from tests.conftest import DATA, Command
+from tests.recorded import unpacked
 
 LLAMA = DATA / "dumps" / "llama_perturbed"
 TARGET, GOLDEN = LLAMA / "target" / "step0" / "rank0", LLAMA / "golden" / "step0" / "rank0"
-RANKS = DATA / "dumps" / "ddp_gloo_2rank"
+RANKS = unpacked() / "ddp_gloo_2rank"
 NAME = re.compile(r"(build|compare)_\d{14}(_\d+)?\.vis\.db")
 
 HEAVY = {"rich", "pydantic", "numpy", "polars", "pandas", "torch", "mindspore", "tensorboard", "msprobe._native"}
@@ -177,7 +178,7 @@ def test_json_document_of_a_failure(msprobe: Command, tmp_path: Path) -> None:
     [("llama_perturbed", "warning", 4), ("llama_perturbed", "error", 0), ("llama_md5", "warning", 4), ("llama_md5", "error", 4)],
 )
 def test_fail_on(dump: str, limit: str, status: int, msprobe: Command, tmp_path: Path) -> None:
-    target, golden = (DATA / "dumps" / dump / side / "step0" / "rank0" for side in ("target", "golden"))
+    target, golden = (unpacked() / dump / side / "step0" / "rank0" for side in ("target", "golden"))
     done = msprobe("graph_visualize", "-tp", target, "-gp", golden, "-o", tmp_path / "out", "--fail-on", limit)
     assert done.status == status
     assert only_file(tmp_path / "out")

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import DATA, Command, Run
+from tests.conftest import Command, Run
 from tests.dumps import write
+from tests.recorded import unpacked
 
 FILES = ["dump.json", "construct.json", "stack.json"]
 
@@ -112,7 +113,7 @@ def test_two_runs_in_one_second_have_two_names(rank: Path, msprobe: Command, tmp
 
 @pytest.mark.parametrize("jobs", ["1", "2", "7"])
 def test_the_rows_do_not_depend_on_the_number_of_workers(jobs: str, msprobe: Command, tmp_path: Path) -> None:
-    step = DATA / "dumps" / "ddp_gloo_2rank"
+    step = unpacked() / "ddp_gloo_2rank"
     dumps = []
     for number in ("4", jobs):
         out = tmp_path / number

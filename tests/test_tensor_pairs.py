@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.conftest import DATA, Run
+from tests.conftest import Run
 from tests.dumps import API, MODULE, TENSOR, TREE, nodes, write
+from tests.recorded import unpacked
 
 FILE = "Torch.add.0.forward.input.0.npy"
 METRICS = ["Cosine", "EucDist", "MaxAbsErr", "MaxRelativeErr", "One Thousandth Err Ratio", "Five Thousandths Err Ratio"]
@@ -200,7 +201,7 @@ def test_counts_in_the_answer(tmp_path: Path, run: Run) -> None:
 
 
 def test_the_number_of_workers_changes_nothing(run: Run) -> None:
-    dump = DATA / "dumps" / "ms_graph_L0_tensor"
+    dump = unpacked() / "ms_graph_L0_tensor"
     contents = []
     for jobs in ("1", "4"):
         file = run.result(dump / "target/step0/rank", dump / "golden/step0/rank", "--jobs", jobs)

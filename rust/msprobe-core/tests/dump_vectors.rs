@@ -1,14 +1,15 @@
 //! Rows, texts and checksums against what msProbe 26.2 made of the same values (`tests/data/metrics`).
 
+mod packed;
+
 use bumpalo::Bump;
 use msprobe_core::dump::json::{parse, push_str, Scanner, Value};
 use msprobe_core::dump::{collect_rows, push_stored, Field, Row, RowClass};
 use serde_json::Value as Json;
 
 fn vectors(name: &str) -> Json {
-    let path = format!("{}/../../tests/data/metrics/{name}_cases.json", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
-    serde_json::from_str(&text).unwrap()
+    let path = format!("{}/../../tests/data/metrics/{name}_cases.json.gz", env!("CARGO_MANIFEST_DIR"));
+    packed::json(path)
 }
 
 fn read<'a>(text: &'a str, bump: &'a Bump) -> Value<'a> {

@@ -1,18 +1,17 @@
 //! Trees, micro steps, stacks, default links and overflow levels of the dumps of real models, against what msProbe 26.2
 //! wrote for them. Needs the folder with the dumps: `MSPROBE_SHARED`, or `shared` beside the project.
 
+mod packed;
 mod recorded;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use msprobe_core::dump::RankFiles;
 use msprobe_core::graph::Graph;
 use msprobe_core::matching::match_by_place;
 use msprobe_core::name;
-use recorded::{add_levels, add_links, assert_same, only_names, our_tree, rank_folders, trees, GraphKey, Tree};
-use serde_json::Value;
+use recorded::{add_levels, add_links, assert_same, only_names, our_tree, rank_folders, rows, trees, GraphKey, Tree};
 
 /// Where we do better than the recorded result, in all variants of a dump: `(dump, rule, nodes)`, each looked at.
 ///
@@ -42,20 +41,6 @@ fn shared() -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     let folder = std::env::var_os("MSPROBE_SHARED").map_or(beside, PathBuf::from);
     folder.join("dumps").is_dir().then_some(folder)
-}
-
-/// The rows of a table of a recorded result, as objects.
-fn rows(result: &Value, table: &str) -> Vec<Value> {
-    let table = &result["tables"][table];
-    let columns: Vec<&str> = table["columns"].as_array().unwrap().iter().map(|column| column.as_str().unwrap()).collect();
-    let row = |row: &Value| columns.iter().zip(row.as_array().unwrap()).map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
-    table["rows"].as_array().unwrap().iter().map(|r| Value::Object(row(r))).collect()
-}
-
-fn read(path: &Path) -> Value {
-    let mut text = String::new();
-    flate2::read::GzDecoder::new(std::fs::File::open(path).unwrap()).read_to_string(&mut text).unwrap();
-    serde_json::from_str(&text).unwrap()
 }
 
 /// One recorded run without merging ranks.
@@ -145,7 +130,7 @@ fn every_recorded_tree() {
     let mut counts = BTreeMap::new();
     let mut graphs = 0;
     for run in runs(&shared) {
-        let result = read(&shared.join("golden").join(&run.dump).join(format!("{}.json.gz", run.variant)));
+        let result = packed::json(shared.join("golden").join(&run.dump).join(format!("{}.json.gz", run.variant)));
         let mut expected = trees(&rows(&result, "tb_nodes"), &rows(&result, "tb_stack"));
         let targets: Vec<GraphKey> = expected.keys().filter(|key| key.2 == "NPU").cloned().collect();
         for (step, rank, _) in targets {

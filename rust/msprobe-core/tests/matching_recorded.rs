@@ -2,8 +2,9 @@
 //! written by hand below. The dumps of real models need the folder that holds them: `MSPROBE_SHARED`, or `shared` beside the
 //! project.
 
+mod packed;
+
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use msprobe_core::dump::RankFiles;
@@ -100,8 +101,7 @@ fn mini() -> PathBuf {
 }
 
 fn read_mini(case: &str) -> Links {
-    let rows: Vec<Value> = serde_json::from_slice(&std::fs::read(mini().join(case).join("expected_nodes.json")).unwrap()).unwrap();
-    recorded(rows.iter())
+    recorded(rows_of(&packed::json(mini().join(case).join("expected.json.gz"))).iter())
 }
 
 /// The expectation of a case: as recorded, or by hand.
@@ -178,12 +178,6 @@ fn shared() -> Option<PathBuf> {
     folder.join("dumps").is_dir().then_some(folder)
 }
 
-fn read_gz(path: &Path) -> Value {
-    let mut text = String::new();
-    flate2::read::GzDecoder::new(std::fs::File::open(path).unwrap()).read_to_string(&mut text).unwrap();
-    serde_json::from_str(&text).unwrap()
-}
-
 fn rows_of(result: &Value) -> Vec<Value> {
     let table = &result["tables"]["tb_nodes"];
     let columns: Vec<&str> = table["columns"].as_array().unwrap().iter().map(|column| column.as_str().unwrap()).collect();
@@ -237,7 +231,7 @@ fn dumps_of_real_models() {
             if !result.is_file() {
                 continue;
             }
-            let rows = rows_of(&read_gz(&result));
+            let rows = rows_of(&packed::json(&result));
             let (target, golden) = (input("-tp"), input("-gp"));
             let ranks: Vec<String> = if target.join("dump.json").is_file() {
                 vec![String::new()]

@@ -1,6 +1,7 @@
 //! Trees, micro steps, stacks, default links and overflow levels of the miniature and the random dumps, against what msProbe 26.2 wrote for
 //! them. Where we mean to do better, the expectation is written by hand below.
 
+mod packed;
 mod recorded;
 
 use std::collections::BTreeSet;
@@ -10,15 +11,10 @@ use msprobe_core::dump::RankFiles;
 use msprobe_core::graph::{micro_steps_of_both, Graph};
 use msprobe_core::matching::match_by_place;
 use msprobe_core::name;
-use recorded::{add_levels, add_links, assert_same, json_list, only_names, our_tree, rank_folders, trees, GraphKey, Tree};
-use serde_json::Value;
+use recorded::{add_levels, add_links, assert_same, json_list, only_names, our_tree, rank_folders, rows, trees, GraphKey, Tree};
 
 fn mini() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/mini")
-}
-
-fn read(path: &Path) -> Vec<Value> {
-    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 
 /// Cases whose trees are expected by hand in tests of their own.
@@ -83,12 +79,13 @@ fn every_case_has_the_recorded_tree() {
     for case in std::fs::read_dir(mini()).unwrap() {
         let folder = case.unwrap().path();
         let case = folder.file_name().unwrap().to_str().unwrap().to_owned();
-        if !folder.join("expected_nodes.json").is_file() || BY_HAND.contains(&case.as_str()) {
+        if !folder.join("expected.json.gz").is_file() || BY_HAND.contains(&case.as_str()) {
             continue;
         }
         let command = std::fs::read_to_string(folder.join("command.txt")).unwrap();
         let has = |option: &str| command.split_whitespace().any(|word| word == option);
-        let mut expected = trees(&read(&folder.join("expected_nodes.json")), &read(&folder.join("expected_stack.json")));
+        let result = packed::json(folder.join("expected.json.gz"));
+        let mut expected = trees(&rows(&result, "tb_nodes"), &rows(&result, "tb_stack"));
         let several_steps = expected.keys().any(|(step, _, _)| *step != 0);
         let folders = |side: &str| rank_folders(&folder.join(side));
         let keys: Vec<GraphKey> = expected.keys().filter(|(_, _, source)| source == "NPU").cloned().collect();
@@ -139,7 +136,7 @@ fn micro_steps_are_those_of_the_side_with_more() {
         ("c28_micro_step_construct_compare", 2, 2),
     ] {
         let folder = mini().join(case);
-        assert_eq!(read(&folder.join("expected_config.json"))[0]["micro_steps"], recorded, "{case}");
+        assert_eq!(rows(&packed::json(folder.join("expected.json.gz")), "tb_config")[0]["micro_steps"], recorded, "{case}");
         let open = |side: &str| RankFiles::open(&folder.join(side).join("step0/rank0"));
         let target = open("target").unwrap();
         let target = Graph::build(&target).unwrap().0;
@@ -227,7 +224,7 @@ fn the_word_forward_in_a_module_name_is_left_alone() {
 #[test]
 fn random_dumps_have_the_recorded_trees() {
     let folder = mini().join("../random");
-    let recorded: Value = serde_json::from_slice(&std::fs::read(folder.join("expected.json")).unwrap()).unwrap();
+    let recorded = packed::json(folder.join("expected.json.gz"));
     let rows = |table: &str| recorded[table].as_array().unwrap().clone();
     let (mut graphs, mut kept, mut gradients) = (0, 0, 0);
     for ((_, rank, _), mut expected) in trees(&rows("nodes"), &rows("stacks")) {

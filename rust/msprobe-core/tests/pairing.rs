@@ -1,6 +1,8 @@
 //! Which parameter faces which, against the rows that msProbe 26.2 made of two entries. Where we pair better, the expectation
 //! is written by hand.
 
+mod packed;
+
 use std::path::Path;
 
 use bumpalo::Bump;
@@ -9,8 +11,8 @@ use msprobe_core::matching::{pair_rows, Pairs};
 use serde_json::Value;
 
 fn cases() -> Vec<Value> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/metrics/pairing_cases.json");
-    let mut file: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/metrics/pairing_cases.json.gz");
+    let mut file = packed::json(path);
     file["cases"].as_array_mut().unwrap().split_off(0)
 }
 

@@ -1,4 +1,6 @@
-//! Differences of statistics as msProbe 26.2 stores them (`tests/data/metrics/statistics_cases.json`).
+//! Differences of statistics as msProbe 26.2 stores them (`tests/data/metrics/statistics_cases.json.gz`).
+
+mod packed;
 
 use bumpalo::Bump;
 use msprobe_core::dump::json::{parse, Scanner};
@@ -12,8 +14,8 @@ fn text(cell: Cell) -> String {
 
 #[test]
 fn differences_equal_the_recorded_ones() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/metrics/statistics_cases.json");
-    let all: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/metrics/statistics_cases.json.gz");
+    let all = packed::json(path);
     let cases = all["cases"].as_array().unwrap();
     assert!(cases.len() > 300, "{}", cases.len());
     for case in cases {

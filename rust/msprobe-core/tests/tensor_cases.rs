@@ -1,13 +1,15 @@
 //! Recorded pairs of arrays and the reference's numbers for them.
 
+mod packed;
+
 use msprobe_core::metrics::tensor::{compare_tensors, Cell, COLUMNS};
 use msprobe_core::tensor::{Container, Dtype, Layout, Storage, Tensor};
 use serde_json::Value;
 use std::sync::Arc;
 
 fn data(name: &str) -> Value {
-    let path = format!("{}/../../tests/data/metrics/{name}", env!("CARGO_MANIFEST_DIR"));
-    serde_json::from_slice(&std::fs::read(&path).expect(&path)).expect(&path)
+    let path = format!("{}/../../tests/data/metrics/{name}.json.gz", env!("CARGO_MANIFEST_DIR"));
+    packed::json(path)
 }
 
 fn number(value: &Value) -> f64 {
@@ -152,7 +154,7 @@ fn agrees(column: &str, want: &Value, got: Cell, order_free: bool) -> bool {
 
 #[test]
 fn every_recorded_case() {
-    let file = data("tensor_cases.json");
+    let file = data("tensor_cases");
     let cases = file["cases"].as_array().unwrap();
     assert_eq!(cases.len(), 216);
     let mut wrong = Vec::new();

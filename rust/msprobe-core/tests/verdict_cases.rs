@@ -1,4 +1,6 @@
-//! Verdicts of msProbe 26.2 for rows made by hand, reproduced to the letter (`tests/data/metrics/verdict_cases.json`).
+//! Verdicts of msProbe 26.2 for rows made by hand, reproduced to the letter (`tests/data/metrics/verdict_cases.json.gz`).
+
+mod packed;
 
 use bumpalo::Bump;
 use msprobe_core::dump::json::Value;
@@ -11,9 +13,8 @@ use serde_json::Value as Json;
 const BARE: usize = 3;
 
 fn cases() -> Vec<Json> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/metrics/verdict_cases.json");
-    let all: Json = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    all["cases"].as_array().unwrap().clone()
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/metrics/verdict_cases.json.gz");
+    packed::json(path)["cases"].as_array().unwrap().clone()
 }
 
 /// A cell of a recorded row; an absent column is the empty text.

@@ -30,6 +30,14 @@ pub type Tree = Vec<TreeNode>;
 /// Step, rank and source (`NPU`, `Bench`) of a graph.
 pub type GraphKey = (i64, i64, String);
 
+/// The rows of a table of a recorded result, as objects.
+pub fn rows(result: &Value, table: &str) -> Vec<Value> {
+    let table = &result["tables"][table];
+    let columns: Vec<&str> = table["columns"].as_array().unwrap().iter().map(|column| column.as_str().unwrap()).collect();
+    let row = |row: &Value| columns.iter().zip(row.as_array().unwrap()).map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
+    table["rows"].as_array().unwrap().iter().map(|r| Value::Object(row(r))).collect()
+}
+
 /// The graphs in recorded rows of `tb_nodes` and `tb_stack`.
 pub fn trees(nodes: &[Value], stacks: &[Value]) -> BTreeMap<GraphKey, Tree> {
     let stack_of: BTreeMap<&str, Option<&str>> = stacks.iter().map(|row| (text(row, "id"), row["stack_info"].as_str())).collect();
