@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import DATA, Command, Run, big_data
-from tests.recorded import LOSING
+from tests.recorded import LOSING, unpacked
 
 # What the READMEs beside the dumps say was changed: dump, node, what differs, and where it is looked at.
 PARAMETER, COMPUTATION, INPUT, STRUCTURE = "parameter", "computation", "input", "structure"
@@ -92,7 +92,7 @@ def test_a_file_that_msprobe_wrote_names_what_was_changed(pair: str, msprobe: Co
 
 @pytest.mark.parametrize("pair", BUNDLED)
 def test_our_file_and_the_one_of_msprobe_give_one_answer(pair: str, msprobe: Command, run: Run, tmp_path: Path) -> None:
-    dumps = DATA / "dumps" / pair
+    dumps = unpacked() / pair
     target, golden = (min(min((dumps / side).iterdir()).iterdir()) for side in ("target", "golden"))
     done = run(target, golden)
     assert done.status == 0, done.err
@@ -110,7 +110,7 @@ def test_our_file_and_the_one_of_msprobe_give_one_answer(pair: str, msprobe: Com
 
 
 def test_the_run_the_file_and_the_report_say_the_same(msprobe: Command, tmp_path: Path) -> None:
-    dumps = DATA / "dumps" / "llama_perturbed"
+    dumps = unpacked() / "llama_perturbed"
     done = msprobe("graph_visualize", "-tp", dumps / "target", "-gp", dumps / "golden", "-o", tmp_path, "--json")
     document = json.loads(done.out)
     file = Path(document["output"])
@@ -144,7 +144,7 @@ def test_text_names_evidence_and_source_line(msprobe: Command, tmp_path: Path) -
 
 
 def test_ranks_that_meet_name_the_one_that_parted(msprobe: Command, run: Run) -> None:
-    dumps = DATA / "dumps" / "ddp_gloo_2rank"
+    dumps = unpacked() / "ddp_gloo_2rank"
     file = run.result(dumps / "target", dumps / "golden")
     document = answer(msprobe, file)
     # README: the input of rank 1 is scaled by 1.01.
@@ -154,14 +154,14 @@ def test_ranks_that_meet_name_the_one_that_parted(msprobe: Command, run: Run) ->
 
 
 def test_overflow_is_named_without_a_golden_run(msprobe: Command, tmp_path: Path) -> None:
-    target = DATA / "dumps" / "ms_cnn_nan" / "target"
+    target = unpacked() / "ms_cnn_nan" / "target"
     done = msprobe("graph_visualize", "-tp", target, "-o", tmp_path, "-oc")
     assert done.status == 0
     assert any(line.startswith("first overflow ") for line in done.out.splitlines())
 
 
 def test_a_twin_takes_away_what_it_explains(msprobe: Command, tmp_path: Path) -> None:
-    dumps = DATA / "dumps" / "llama_perturbed"
+    dumps = unpacked() / "llama_perturbed"
     words = ("graph_visualize", "-tp", dumps / "target", "-gp", dumps / "golden", "-o", tmp_path / "out", "--json", "--noise-twin")
     # The target as its own twin: all that differs is noise.
     done = msprobe(*words, dumps / "target")
