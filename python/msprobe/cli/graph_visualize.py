@@ -19,13 +19,16 @@ Examples:
   look at the result:
       tensorboard --logdir out
 
-Exit status: 0 done, 1 failed, 2 wrong usage, 3 some ranks left out, 4 --fail-on, 130 interrupted.
+Exit status: 0 done, 1 failed, 2 wrong usage, 3 some ranks left out, 4 --fail-on, 129/130/143 stopped.
 """
 
 INPUT = "Dumps"
 MATCHING = "Matching and checks"
 MERGING = "Merging the ranks of one parallel run into one graph"
 OUTPUT = "Output"
+
+MOST_JOBS = 1024
+"""More threads than any machine has use for; a system that is asked for a million of them only stalls."""
 
 
 def graph_visualize(
@@ -85,7 +88,7 @@ def graph_visualize(
     ] = "db",
     jobs: Annotated[
         int | None,
-        typer.Option("--jobs", metavar="N", min=1, rich_help_panel=OUTPUT, help="Work on so many cores (all)."),
+        typer.Option("--jobs", metavar="N", min=1, max=MOST_JOBS, rich_help_panel=OUTPUT, help="Work on so many cores (all)."),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", rich_help_panel=OUTPUT, help="No progress.")] = False,
     json: Annotated[bool, typer.Option("--json", rich_help_panel=OUTPUT, help="Print the answer as one JSON document.")] = False,

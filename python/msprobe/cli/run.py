@@ -6,7 +6,7 @@ import json
 import time
 
 from msprobe.cli import answer, log, progress, request
-from msprobe.cli.exits import Exit, Refusal
+from msprobe.cli.exits import Exit, Refusal, Stopped
 
 INTERRUPTED = "interrupted; nothing was left behind"
 
@@ -32,7 +32,7 @@ def run(options: request.Options) -> Exit:
         log.answer(json.dumps(answer.document(summary, status)))
     else:
         for line in answer.lines(summary):
-            log.answer(line)
+            log.answer(log.one_line(line))
     return status
 
 
@@ -54,6 +54,9 @@ def _engine(options: request.Options) -> answer.Summary:
             # Typer would end without a word.
             reporter.fail(INTERRUPTED)
             raise Refusal(INTERRUPTED, Exit.INTERRUPTED) from None
+        except Stopped as stopped:
+            reporter.fail(stopped.message)
+            raise Refusal(stopped.message, stopped.status) from None
         reporter.finish([f"left out {answer.place(missing)}: {missing['reason']}" for missing in summary["left_out"]])
     return summary
 
