@@ -56,7 +56,7 @@ def test_help_names_every_option(msprobe: Command) -> None:
     text = msprobe("graph_visualize", "-h").out
     options = "-tp --target_path -o --output_path -gp --golden_path -lm --layer_mapping -oc --overflow_check -fm --fuzzy_match "
     options += "-tensor_log --is_print_compare_log -progress_log --is_print_progress_log --rank_size --tp --pp --vpp --order "
-    options += "--file_type --jobs --quiet "
+    options += "--file_type --jobs --quiet --algorithms "
     for option in (options + "--json --fail-on -h --help").split():
         assert re.search(rf"(?<!\S){option}\b", text), option
     assert "Examples:" in text

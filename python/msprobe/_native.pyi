@@ -13,12 +13,14 @@ def graph_visualize(
     request_json: str,
     progress: Callable[[str], object] | None = None,
     tensor_log: Callable[[list[str]], object] | None = None,
+    algorithms: Any | None = None,
 ) -> str:
     """Build or compare, write the `*.vis.db`, return the summary as JSON.
 
     Args:
         request_json: The request, see `msprobe.cli.request`.
         progress: Called with a JSON object at most ten times a second, from the calling thread.
+        algorithms: Further columns for such dumps, an `msprobe.cli.algorithms.Algorithms`.
         tensor_log: Called likewise with new lines, two for every pair of parameters of dumps of task `tensor`.
 
     Raises:

@@ -68,6 +68,12 @@ def graph_visualize(
             help="A second golden run: what it differs by from the first is noise (docs/noise.md).",
         ),
     ] = "",
+    algorithms: Annotated[
+        str,
+        typer.Option(
+            "--algorithms", metavar="DIR", rich_help_panel=MATCHING, help="Further columns by the alg_*.py files in DIR (real data)."
+        ),
+    ] = "",
     rank_size: Annotated[
         list[int] | None,
         typer.Option("--rank_size", metavar="N", rich_help_panel=MERGING, help="Ranks of the target [and golden]; turns merging on."),
@@ -137,5 +143,6 @@ def graph_visualize(
             fail_on=fail_on,
             tensor_log=tensor_log,
             progress_log=progress_log,
+            algorithms=algorithms,
         )
     )
