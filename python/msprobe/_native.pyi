@@ -2,7 +2,17 @@ from collections.abc import Callable
 from os import PathLike
 from typing import Any, final
 
-__all__ = ["EngineError", "Viewer", "__version__", "compare_tensors", "graph_visualize", "read_tensor", "report", "tensor_info"]
+__all__ = [
+    "EngineError",
+    "Viewer",
+    "__version__",
+    "compare_tensors",
+    "graph_visualize",
+    "read_tensor",
+    "report",
+    "tensor_info",
+    "tree_page",
+]
 
 __version__: str
 
@@ -75,6 +85,13 @@ def compare_tensors(
 
     Raises:
         EngineError: One of the files cannot be used.
+    """
+
+def tree_page(path: str | PathLike[str], shown: list[tuple[int, int, str]]) -> str:
+    """The trees of all steps and ranks as HTML without script; the way to each of `shown` (step, rank, name) stands open.
+
+    Raises:
+        EngineError: The file cannot be read; `args` is `(exit_status, message)`.
     """
 
 @final

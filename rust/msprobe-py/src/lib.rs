@@ -7,6 +7,7 @@ mod algorithms;
 mod background;
 mod edit;
 mod engine;
+mod page;
 mod report;
 mod tensor;
 mod view;
@@ -55,6 +56,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("EngineError", module.py().get_type::<EngineError>())?;
     module.add_function(wrap_pyfunction!(graph_visualize, module)?)?;
+    module.add_function(wrap_pyfunction!(page::tree_page, module)?)?;
     module.add_function(wrap_pyfunction!(report::report_file, module)?)?;
     module.add_function(wrap_pyfunction!(tensor::tensor_info, module)?)?;
     module.add_function(wrap_pyfunction!(tensor::read_tensor, module)?)?;
