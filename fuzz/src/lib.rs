@@ -1,7 +1,5 @@
 //! What the fuzz targets share.
 
-pub mod tensors;
-
 use std::path::Path;
 
 use msprobe_core::dump::json::Value;
