@@ -11,8 +11,11 @@ import pytest
 from tests.acceptances import Recorded, Review
 from tests.test_parity import ACCEPTED, CASES
 
+UNMERGED = [name for name, case in CASES.items() if case.expected and "--rank_size" not in case.words]
+"""Merged ranks have trees that no single dump shows."""
 
-@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.expected])
+
+@pytest.mark.parametrize("name", UNMERGED)
 def test_the_dump_and_the_recorded_result_justify_every_acceptance(name: str, tmp_path: Path) -> None:
     case = CASES[name]
     expected = case.expected
