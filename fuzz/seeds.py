@@ -5,10 +5,12 @@ Files go to `fuzz/corpus/<target>`, named by their content, so that running it a
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import sqlite3
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,6 +30,7 @@ def seeds() -> Iterator[tuple[str, bytes]]:
     for path in sorted(DATA.glob("visdb/*.vis.db")):
         yield "result_file", b"\0" + path.read_bytes()[:LARGEST_SEED]
         yield "result_file", b"\1" + b"\xff".join(rows(path))
+    yield from tensors()
     for file in ("dump", "construct", "stack"):
         for path in sorted(DATA.glob(f"**/{file}.json")):
             content = path.read_bytes()
@@ -36,6 +39,25 @@ def seeds() -> Iterator[tuple[str, bytes]]:
             yield f"{file}_file", content
             if file == "dump":
                 yield from entries(content)
+
+
+def tensors() -> Iterator[tuple[str, bytes]]:
+    """Sound, odd and hostile tensor files, and the pickles in them."""
+    for path in sorted(DATA.glob("**/*.pt")):
+        content = path.read_bytes()
+        if len(content) <= LARGEST_SEED:
+            yield "pt_file", content
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:
+                for entry in archive.infolist():
+                    if entry.filename.endswith("data.pkl") and entry.file_size <= LARGEST_SEED:
+                        with contextlib.suppress(zipfile.BadZipFile):
+                            yield "pt_pickle", archive.read(entry)
+    for path in sorted(DATA.glob("**/*.npy")):
+        content = path.read_bytes()
+        if len(content) < LARGEST_SEED:
+            yield "npy_file", b"\0" + content
+            yield "npy_file", b"\1" + content
 
 
 def entries(content: bytes) -> Iterator[tuple[str, bytes]]:

@@ -38,6 +38,7 @@ def oracle() -> argparse.ArgumentParser:
     parser.add_argument("--jobs", type=int)
     parser.add_argument("--quiet", action="store_true")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--algorithms", default="")
     parser.add_argument("--fail-on", choices=["warning", "error"])
     return parser
 
@@ -65,6 +66,7 @@ def expected(words: list[str]) -> Options | int:
         fail_on=found.fail_on,
         tensor_log=found.is_print_compare_log,
         progress_log=found.is_print_progress_log,
+        algorithms=found.algorithms,
     )
 
 
@@ -89,7 +91,7 @@ VALUES = st.sampled_from(
 FLAGS = ["-oc", "--overflow_check", "-fm", "--fuzzy_match", "-tensor_log", "-progress_log", "--quiet", "--json"]
 FLAGS += ["--is_print_compare_log", "--is_print_progress_log", "-f", "-te", "-p", "--over", "--fuzz", "--q", "--js", "--is_print_p"]
 ONE = ["-tp", "--target_path", "--target", "--ta", "-o", "--output_path", "--out", "-gp", "--golden_path", "-g", "--g", "-tp", "-o"]
-ONE += ["--file_type", "--fi", "--jobs", "--fail-on", "--fa"]
+ONE += ["--file_type", "--fi", "--jobs", "--fail-on", "--fa", "--algorithms", "--a"]
 SEVERAL = ["--rank_size", "--rank", "--r", "--tp", "--pp", "--p", "--vpp", "--v", "--order", "--or"]
 WRONG = ["-t", "--t", "--is_print", "--o", "--f", "-x", "--nonsense", "--nonsense=3", "-oc=1", "--quiet=", "stray"]
 

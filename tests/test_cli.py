@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -17,6 +18,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import DATA, Command
+from tests.dumps import write
 from tests.recorded import unpacked
 
 LLAMA = DATA / "dumps" / "llama_perturbed"
@@ -54,7 +56,7 @@ def test_help_names_every_option(msprobe: Command) -> None:
     text = msprobe("graph_visualize", "-h").out
     options = "-tp --target_path -o --output_path -gp --golden_path -lm --layer_mapping -oc --overflow_check -fm --fuzzy_match "
     options += "-tensor_log --is_print_compare_log -progress_log --is_print_progress_log --rank_size --tp --pp --vpp --order "
-    options += "--file_type --jobs --quiet "
+    options += "--file_type --jobs --quiet --algorithms "
     for option in (options + "--json --fail-on -h --help").split():
         assert re.search(rf"(?<!\S){option}\b", text), option
     assert "Examples:" in text
@@ -89,6 +91,7 @@ def test_help_imports_nothing_heavy() -> None:
         *[["graph_visualize", "-tp", "x", "-o", "y", "-t", "z"], ["graph_visualize", "-tp", "x", "-o", "y", "--rank_size", "a"]],
         *[["graph_visualize", "-tp", "x", "-o", "y", "--json", "-progress_log"], ["-f", "pytorch", "compare", "-i", "x"]],
         ["graph_visualize", "-tp", "x", "-o", "y", "--file_type", "xml"],
+        *(["graph_visualize", "-tp", "x", "-o", "y", "--jobs", number] for number in ("0", "-1", "1000000", "9" * 20, "9" * 5000)),
     ],
 )
 def test_wrong_usage_is_one_line_and_2(words: list[str], msprobe: Command, tmp_path: Path) -> None:
@@ -273,10 +276,10 @@ def many_ranks(tmp_path: Path) -> Iterator[Path]:
     shutil.rmtree(step)
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_ends_it_at_once_and_leaves_nothing(number: int, status: int, msprobe: Command, many_ranks: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    words = [msprobe.program, "graph_visualize", "-tp", str(many_ranks), "-gp", str(many_ranks), "-o", str(out), "--jobs", "1"]
+    words = [msprobe.program, "graph_visualize", "-tp", str(many_ranks), "-gp", str(many_ranks), "-o", str(out), "--jobs", "1", "--json"]
     running = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 30
     while not (out.is_dir() and any(file.suffix == ".partial" for file in out.iterdir())):
@@ -287,8 +290,9 @@ def test_a_signal_ends_it_at_once_and_leaves_nothing(number: int, status: int, m
     started = time.monotonic()
     output, error = running.communicate(timeout=30)
     assert time.monotonic() - started < 5
-    assert (running.returncode, output) == (status, "")
-    assert len(error.splitlines()) == 1
+    assert running.returncode == status
+    (line,) = error.splitlines()
+    assert json.loads(output) == {"schema": 1, "exit_status": status, "error": line.removeprefix("error: ")}
     assert not out.exists() or not list(out.iterdir())
 
 
@@ -296,6 +300,45 @@ def test_a_reader_that_leaves_early_is_no_crash(msprobe: Command, tmp_path: Path
     line = f"{msprobe.program} graph_visualize -tp {TARGET} -o {tmp_path} -progress_log | true"
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
     assert "Traceback" not in done.stderr
+
+
+GOOD = f"graph_visualize -tp {TARGET} -o out"
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [(GOOD, 0), (f"{GOOD} --json", 0), (f"{GOOD} -progress_log", 0), ("graph_visualize -tp nowhere -o out --json", 1), ("--nonsense", 2)],
+)
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "2>/dev/full", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_a_missing_stream_changes_nothing_else(closed: str, line: str, status: int, msprobe: Command, tmp_path: Path) -> None:
+    done = subprocess.run(["bash", "-c", f"{msprobe.program} {line} {closed}"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == status, done.stderr
+    assert "defect" not in done.stderr
+    if status == 0:
+        with sqlite3.connect(only_file(tmp_path / "out")) as connection:
+            assert connection.execute("pragma integrity_check").fetchall() == [("ok",)]
+
+
+@pytest.mark.parametrize("words", [GOOD, "graph_visualize -h", "-V", "doctor"])
+def test_a_full_disk_behind_standard_output_is_no_defect_of_ours(words: str, msprobe: Command, tmp_path: Path) -> None:
+    line = f"{msprobe.program} {words} >/dev/full"
+    done = subprocess.run(["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "error: standard output: No space left on device\n")
+
+
+@pytest.mark.parametrize("locale", [{"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, {"PYTHONIOENCODING": "ascii"}])
+def test_a_locale_that_lacks_the_letters_of_a_path(locale: dict[str, str], msprobe: Command, tmp_path: Path) -> None:
+    shutil.copytree(TARGET, tmp_path / "目标")
+    done = msprobe("graph_visualize", "-tp", tmp_path / "目标", "-o", tmp_path / "结果", environment={"LC_ALL": "C", **locale})
+    assert done.status == 0, done.err
+    assert only_file(tmp_path / "结果")
+
+
+def test_a_dump_cannot_steer_the_terminal(msprobe: Command, tmp_path: Path) -> None:
+    write(tmp_path / "rank", task="\x1b[2Jstatistics\nerror")
+    done = msprobe("graph_visualize", "-tp", tmp_path / "rank", "-o", tmp_path / "out")
+    assert (done.status, len(done.out.splitlines())) == (0, 3), done.err
+    assert "\x1b" not in done.out
 
 
 # Installation

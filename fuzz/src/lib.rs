@@ -1,5 +1,7 @@
 //! What the fuzz targets share.
 
+pub mod tensors;
+
 use std::path::Path;
 
 use msprobe_core::dump::json::Value;

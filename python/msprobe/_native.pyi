@@ -2,7 +2,17 @@ from collections.abc import Callable
 from os import PathLike
 from typing import Any, final
 
-__all__ = ["EngineError", "Viewer", "__version__", "compare_tensors", "graph_visualize", "read_tensor", "report", "tensor_info"]
+__all__ = [
+    "EngineError",
+    "Viewer",
+    "__version__",
+    "compare_tensors",
+    "graph_visualize",
+    "read_tensor",
+    "report",
+    "tensor_info",
+    "tree_page",
+]
 
 __version__: str
 
@@ -13,12 +23,14 @@ def graph_visualize(
     request_json: str,
     progress: Callable[[str], object] | None = None,
     tensor_log: Callable[[list[str]], object] | None = None,
+    algorithms: Any | None = None,
 ) -> str:
     """Build or compare, write the `*.vis.db`, return the summary as JSON.
 
     Args:
         request_json: The request, see `msprobe.cli.request`.
         progress: Called with a JSON object at most ten times a second, from the calling thread.
+        algorithms: Further columns for such dumps, an `msprobe.cli.algorithms.Algorithms`.
         tensor_log: Called likewise with new lines, two for every pair of parameters of dumps of task `tensor`.
 
     Raises:
@@ -73,6 +85,13 @@ def compare_tensors(
 
     Raises:
         EngineError: One of the files cannot be used.
+    """
+
+def tree_page(path: str | PathLike[str], shown: list[tuple[int, int, str]]) -> str:
+    """The trees of all steps and ranks as HTML without script; the way to each of `shown` (step, rank, name) stands open.
+
+    Raises:
+        EngineError: The file cannot be read; `args` is `(exit_status, message)`.
     """
 
 @final

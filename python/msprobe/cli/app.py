@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from msprobe.cli import doctor, graph_visualize, older_form, report
+from msprobe.cli import doctor, export, graph_visualize, older_form, report
 from msprobe.cli.help import Command
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110, "terminal_width": None}
@@ -31,6 +31,9 @@ app.command(
 )(graph_visualize.graph_visualize)
 app.command("report", cls=Command, context_settings=CONTEXT, epilog=report.EXAMPLES, short_help="Say again where two runs first part.")(
     report.report
+)
+app.command("export", cls=Command, context_settings=CONTEXT, epilog=export.EXAMPLES, short_help="Write a finished file as something else.")(
+    export.export
 )
 app.command("doctor", cls=Command, context_settings=CONTEXT, short_help="Say what is wrong with this installation.")(doctor.doctor)
 app.command("graph", cls=Command, context_settings=CONTEXT, hidden=True)(older_form.graph)

@@ -22,6 +22,9 @@ from enum import Enum
 
 NEGATIVE_NUMBER = re.compile(r"-\d+|-\d*\.\d+")
 
+LARGEST = 2**63
+"""Numbers reach the engine as 64 bits."""
+
 NO_VALUE = "\0"
 """Stands for the missing value of an option whose value may be left out; no word of a command line can hold a NUL."""
 
@@ -59,9 +62,11 @@ class Option:
         """Raises `UsageProblem` for a value of the wrong kind."""
         if self.metavar == "N":
             try:
-                int(value)
+                fits = abs(int(value)) < LARGEST
             except ValueError:
                 raise UsageProblem(f"{'/'.join(self.spellings)}: {value!r} is no whole number") from None
+            if not fits:
+                raise UsageProblem(f"{'/'.join(self.spellings)}: {value} is too large a number")
         elif "|" in self.metavar and value not in self.metavar.split("|"):
             choices = " or ".join(self.metavar.split("|"))
             raise UsageProblem(f"{'/'.join(self.spellings)}: {value!r} must be {choices}")

@@ -17,6 +17,7 @@ class Exit(IntEnum):
     """Finished, but part of the work was left out; it is named."""
     TOO_BAD = 4
     """`--fail-on`: a node is that bad or worse."""
+    HUNG_UP = 129
     INTERRUPTED = 130
     TERMINATED = 143
 
@@ -27,3 +28,11 @@ class Refusal(Exception):
     def __init__(self, message: str, status: Exit = Exit.FAILED) -> None:
         super().__init__(message)
         self.status = status
+
+
+class Stopped(BaseException):
+    """A signal asks to end. Not an `Exception`: nothing but the command itself may catch it."""
+
+    def __init__(self, message: str, status: Exit) -> None:
+        super().__init__(message)
+        self.message, self.status = message, status

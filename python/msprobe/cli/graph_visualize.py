@@ -19,13 +19,16 @@ Examples:
   look at the result:
       tensorboard --logdir out
 
-Exit status: 0 done, 1 failed, 2 wrong usage, 3 some ranks left out, 4 --fail-on, 130 interrupted.
+Exit status: 0 done, 1 failed, 2 wrong usage, 3 some ranks left out, 4 --fail-on, 129/130/143 stopped.
 """
 
 INPUT = "Dumps"
 MATCHING = "Matching and checks"
 MERGING = "Merging the ranks of one parallel run into one graph"
 OUTPUT = "Output"
+
+MOST_JOBS = 1024
+"""More threads than any machine has use for; a system that is asked for a million of them only stalls."""
 
 
 def graph_visualize(
@@ -65,6 +68,12 @@ def graph_visualize(
             help="A second golden run: what it differs by from the first is noise (docs/noise.md).",
         ),
     ] = "",
+    algorithms: Annotated[
+        str,
+        typer.Option(
+            "--algorithms", metavar="DIR", rich_help_panel=MATCHING, help="Further columns by the alg_*.py files in DIR (real data)."
+        ),
+    ] = "",
     rank_size: Annotated[
         list[int] | None,
         typer.Option("--rank_size", metavar="N", rich_help_panel=MERGING, help="Ranks of the target [and golden]; turns merging on."),
@@ -85,7 +94,7 @@ def graph_visualize(
     ] = "db",
     jobs: Annotated[
         int | None,
-        typer.Option("--jobs", metavar="N", min=1, rich_help_panel=OUTPUT, help="Work on so many cores (all)."),
+        typer.Option("--jobs", metavar="N", min=1, max=MOST_JOBS, rich_help_panel=OUTPUT, help="Work on so many cores (all)."),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", rich_help_panel=OUTPUT, help="No progress.")] = False,
     json: Annotated[bool, typer.Option("--json", rich_help_panel=OUTPUT, help="Print the answer as one JSON document.")] = False,
@@ -134,5 +143,6 @@ def graph_visualize(
             fail_on=fail_on,
             tensor_log=tensor_log,
             progress_log=progress_log,
+            algorithms=algorithms,
         )
     )

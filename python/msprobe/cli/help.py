@@ -66,9 +66,11 @@ class _Words:
     def _one(word: Any, param: Any, ctx: Any) -> Any:
         if param.metavar != "N":
             return word
-        number, least = int(word), param.type_descriptor.parameter_info.min
-        if least is not None and number < least:
-            raise typer.BadParameter(f"{number} is not in the range x>={least}.", ctx=ctx, param=param)
+        number, info = int(word), param.type_descriptor.parameter_info
+        if info.min is not None and number < info.min:
+            raise typer.BadParameter(f"{number} is less than {info.min}", ctx=ctx, param=param)
+        if info.max is not None and number > info.max:
+            raise typer.BadParameter(f"{number} is more than {info.max}", ctx=ctx, param=param)
         return number
 
 

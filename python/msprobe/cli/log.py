@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import time
+from contextlib import suppress
 from typing import TextIO
 
 DEBUG, INFO, WARNING, ERROR, NOTHING = range(5)
@@ -37,8 +38,9 @@ def error(text: str) -> None:
 
 
 def say(line: str) -> None:
-    """Prints to standard error, whatever the terminal can show."""
-    _write(sys.stderr, line)
+    """Prints to standard error, whatever the terminal can show; to nobody if it cannot be written: that must not end the work."""
+    with suppress(OSError):
+        _write(sys.stderr, line)
 
 
 def answer(line: str) -> None:

@@ -15,14 +15,19 @@ def main(words: list[str] | None = None) -> int:
     Args:
         words: The words after the program's name; those of the process if None.
     """
-    from msprobe.cli.exits import Exit
+    from msprobe.cli import streams
+    from msprobe.cli.exits import Exit, Stopped
 
-    words = sys.argv[1:] if words is None else words
+    streams.open_missing()
+    words = streams.typed_words() if words is None else words
     try:
         return _run(words)
     except KeyboardInterrupt:
         _error("interrupted; nothing was left behind")
         return Exit.INTERRUPTED
+    except Stopped as stopped:
+        _error(stopped.message)
+        return stopped.status
     except BrokenPipeError:
         # Whoever read our answer has gone (`| head`). Nothing to say, and nowhere to say it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -41,6 +46,9 @@ def _run(words: list[str]) -> int:
     from msprobe.cli.help import options_of
 
     signal.signal(signal.SIGTERM, _terminated)
+    # `nohup` has it ignored, and means it.
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+        signal.signal(signal.SIGHUP, _hung_up)
     program = typer.main.get_command(app)
     commands: dict[str, Any] = program.commands  # type: ignore[attr-defined]
     words = older_form.today(words) or ["--help"]
@@ -73,10 +81,16 @@ def _program() -> str:
 
 def _terminated(_number: int, _frame: object) -> None:
     """A polite kill cleans up like Ctrl-C."""
-    from msprobe.cli.exits import Exit
+    from msprobe.cli.exits import Exit, Stopped
 
-    _error("terminated; nothing was left behind")
-    raise SystemExit(int(Exit.TERMINATED))
+    raise Stopped("terminated; nothing was left behind", Exit.TERMINATED)
+
+
+def _hung_up(_number: int, _frame: object) -> None:
+    """So does the end of the terminal."""
+    from msprobe.cli.exits import Exit, Stopped
+
+    raise Stopped("the terminal is gone; nothing was left behind", Exit.HUNG_UP)
 
 
 def _warn_of_conflict() -> None:
@@ -112,6 +126,10 @@ def _failed(error: Exception) -> int:
         text = getattr(error, "format_message", error.__str__)()
         log.error(f"{text.rstrip('.')}; see {_program()} {_command()}--help")
         return Exit.USAGE
+    if isinstance(error, OSError):
+        # A full disk behind standard output, for example: the system's fault, not ours.
+        log.error(f"{error.filename or 'standard output'}: {error.strerror or error}")
+        return Exit.FAILED
     log.error(f"a defect of ours: {type(error).__name__}: {error}; please report it with the output of MSPROBE_LOG_LEVEL=0")
     return Exit.FAILED
 

@@ -46,6 +46,8 @@ class Options:
     fail_on: str | None = None
     tensor_log: bool = False
     progress_log: bool = False
+    algorithms: str = ""
+    """Folder of the user's `alg_*.py` files."""
 
 
 NOT_YET = "{} is not supported by this version yet; run without it"
@@ -69,6 +71,8 @@ def check(options: Options) -> Iterator[str]:
     matching = {"-fm": options.fuzzy_match, "-lm": options.layer_mapping is not None}
     if (unused := [option for option in matching if matching[option]]) and not options.golden:
         yield f"{', '.join(unused)} without -gp has no effect"
+    if options.algorithms and not options.golden:
+        yield "--algorithms without -gp has no effect"
     if unused := merge.given():
         yield f"{', '.join(unused)} without --rank_size has no effect"
     if options.file_type == "json":

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import time
+from typing import TYPE_CHECKING
 
 from msprobe.cli import answer, log, progress, request
-from msprobe.cli.exits import Exit, Refusal
+from msprobe.cli.exits import Exit, Refusal, Stopped
+
+if TYPE_CHECKING:
+    from msprobe.cli.algorithms import Algorithms
 
 INTERRUPTED = "interrupted; nothing was left behind"
 
@@ -32,7 +37,7 @@ def run(options: request.Options) -> Exit:
         log.answer(json.dumps(answer.document(summary, status)))
     else:
         for line in answer.lines(summary):
-            log.answer(line)
+            log.answer(log.one_line(line))
     return status
 
 
@@ -43,9 +48,12 @@ def _engine(options: request.Options) -> answer.Summary:
     text = request.to_json(options, time.strftime("%Y%m%d%H%M%S"))
     from msprobe import _native
 
+    algorithms = _algorithms(options)
     with progress.reporter(options) as reporter:
         try:
-            summary: answer.Summary = json.loads(_native.graph_visualize(text, reporter.tell, reporter.log if options.tensor_log else None))
+            summary: answer.Summary = json.loads(
+                _native.graph_visualize(text, reporter.tell, reporter.log if options.tensor_log else None, algorithms)
+            )
         except _native.EngineError as error:
             status, message = error.args
             reporter.fail(message)
@@ -54,8 +62,22 @@ def _engine(options: request.Options) -> answer.Summary:
             # Typer would end without a word.
             reporter.fail(INTERRUPTED)
             raise Refusal(INTERRUPTED, Exit.INTERRUPTED) from None
+        except Stopped as stopped:
+            reporter.fail(stopped.message)
+            raise Refusal(stopped.message, stopped.status) from None
         reporter.finish([f"left out {answer.place(missing)}: {missing['reason']}" for missing in summary["left_out"]])
+    if algorithms:
+        summary["warnings"] += algorithms.warnings()
     return summary
+
+
+def _algorithms(options: request.Options) -> Algorithms | None:
+    """The user's further columns, loaded before anything else is done."""
+    if not (options.algorithms and options.golden):
+        return None
+    from msprobe.cli.algorithms import Algorithms
+
+    return Algorithms(os.path.expanduser(options.algorithms), [options.target, options.golden])  # noqa: PTH111 - as paths elsewhere
 
 
 def _status(summary: answer.Summary, fail_on: str | None) -> Exit:

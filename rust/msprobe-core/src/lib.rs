@@ -6,7 +6,7 @@
 //! | floor | rooms |
 //! |---|---|
 //! | [`pipeline`] | steps, ranks, jobs, progress, cancellation |
-//! | [`view`] [`edit`] `report` | questions to a finished file, changes to it |
+//! | [`view`] [`edit`] `report` [`page`] | questions to a finished file, changes to it, its tree as a page |
 //! | [`visdb`] | the one place that knows the file format |
 //! | [`links`] | communication nodes across ranks |
 //! | [`part`] | one rank, compared and rendered to rows |
@@ -29,6 +29,7 @@ pub mod matching;
 pub mod metrics;
 pub mod name;
 pub mod overflow;
+pub mod page;
 pub mod part;
 pub mod pipeline;
 pub mod report;

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::RecvTimeoutError;
 use pyo3::prelude::*;
 
+use crate::algorithms::PythonAlgorithms;
 use crate::engine::{self, Failure, Lines, Progress, Request};
 
 /// Often enough that Ctrl-C feels immediate and a bar moves smoothly, seldom enough to cost nothing.
@@ -24,13 +25,19 @@ pub struct Listeners<'py> {
 }
 
 /// Runs `request` to its end. The outer error is Python's (a signal handler or a listener raised), the inner the engine's.
-pub fn run(py: Python<'_>, request: Request, listeners: &Listeners<'_>) -> PyResult<Result<String, Failure>> {
+pub fn run(
+    py: Python<'_>,
+    request: Request,
+    listeners: &Listeners<'_>,
+    algorithms: Option<PythonAlgorithms>,
+) -> PyResult<Result<String, Failure>> {
     let progress = Arc::new(Progress::default());
     let lines = listeners.tensor_log.is_some().then(|| Arc::new(Lines::default()));
     let (sender, receiver) = crossbeam_channel::bounded(1);
     let (shared, log) = (Arc::clone(&progress), lines.clone());
     std::thread::Builder::new().name("msprobe-engine".into()).spawn(move || {
-        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| engine::run(&request, &shared, log.as_deref())));
+        let outcome =
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| engine::run(&request, &shared, log.as_deref(), algorithms.as_ref())));
         // Nobody listens any more after a second Ctrl-C.
         let _ = sender.send(outcome.unwrap_or_else(|_| Err(Failure::panic())));
     })?;

@@ -2,10 +2,13 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use msprobe_core::metrics::tensor::Algorithms;
 use msprobe_core::pipeline::{self, Error};
 use msprobe_core::pipeline::{Hooks, TensorLog};
 pub use msprobe_core::pipeline::{Progress, Request};
 use serde_json::json;
+
+use crate::algorithms::PythonAlgorithms;
 
 /// Why the engine gave up.
 pub struct Failure {
@@ -51,8 +54,8 @@ impl TensorLog for Lines {
 }
 
 /// Does the work and returns the summary as JSON.
-pub fn run(request: &Request, progress: &Progress, log: Option<&Lines>) -> Result<String, Failure> {
-    let hooks = Hooks { tensor_log: log.map(|log| log as &dyn TensorLog) };
+pub fn run(request: &Request, progress: &Progress, log: Option<&Lines>, algorithms: Option<&PythonAlgorithms>) -> Result<String, Failure> {
+    let hooks = Hooks { tensor_log: log.map(|log| log as &dyn TensorLog), algorithms: algorithms.map(|a| a as &dyn Algorithms) };
     let summary = pipeline::run(request, progress, hooks)?;
     serde_json::to_string(&summary).map_err(|error| Failure { exit_status: 1, message: error.to_string() })
 }

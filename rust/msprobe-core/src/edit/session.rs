@@ -416,6 +416,7 @@ impl Session {
             self.judge_collections()?;
         }
         super::below::follow(&self.amender, self.step, self.rank, &self.touched)?;
+        self.amender.forget_answer(self.step, self.rank)?;
         self.done.changed = self.touched.len() as u64;
         self.amender.commit()?;
         Ok(self.done)

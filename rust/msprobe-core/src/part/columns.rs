@@ -1,19 +1,23 @@
 //! Rows as JSON text: the values of `input_data` and `output_data`.
 
 use super::compare::{Numbers, RowResult};
+use super::tensors::FAILED;
 use crate::dump::push_stored;
 use crate::dump::rows::{Row, RowKind};
 use crate::metrics::statistics::{Cell, Differences};
+use crate::metrics::tensor::{Answer, TensorComparison};
 use crate::metrics::{tensor, Mode};
-use crate::text::{json, python};
+use crate::text::{json, python, stored};
 
 /// What decides which fields of a row are shown.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shown {
+pub(super) struct Shown<'s> {
     /// Checksums are shown: an md5 comparison, or a build of an md5 dump.
     pub md5: bool,
     /// The node bundles point-to-point operations, whose own fields are left out.
     pub batched_p2p: bool,
+    /// Columns of the user's algorithms.
+    pub columns: &'s [String],
 }
 
 const P2P_FIELDS: [&str; 4] = ["op", "peer", "tag", "group_id"];
@@ -22,7 +26,7 @@ const DIFFERENCES: [&str; 4] = ["Max diff", "Min diff", "Mean diff", "L2norm dif
 const RELATIVE_ERRORS: [&str; 4] = ["MaxRelativeErr", "MinRelativeErr", "MeanRelativeErr", "NormRelativeErr"];
 
 /// Appends `"<name>": {<fields>}`, with the columns of a comparison behind the fields if there is one.
-pub(super) fn push_row(out: &mut Vec<u8>, row: &Row<'_>, shown: Shown, compared: Option<(Mode, &RowResult)>) {
+pub(super) fn push_row(out: &mut Vec<u8>, row: &Row<'_>, shown: Shown<'_>, compared: Option<(Mode, &RowResult)>) {
     json::push_string(out, row.name);
     out.extend_from_slice(b": {");
     if row.kind == RowKind::Null {
@@ -44,7 +48,7 @@ pub(super) fn push_row(out: &mut Vec<u8>, row: &Row<'_>, shown: Shown, compared:
     }
     if let Some((mode, result)) = compared {
         if !process_group {
-            push_comparison(out, mode, result);
+            push_comparison(out, mode, result, shown.columns);
         }
     }
     if out.len() > start {
@@ -54,10 +58,10 @@ pub(super) fn push_row(out: &mut Vec<u8>, row: &Row<'_>, shown: Shown, compared:
 }
 
 /// Appends the columns of a comparison, each followed by a comma and a blank.
-pub(super) fn push_comparison(out: &mut Vec<u8>, mode: Mode, result: &RowResult) {
+pub(super) fn push_comparison(out: &mut Vec<u8>, mode: Mode, result: &RowResult, columns: &[String]) {
     match (mode, &result.numbers) {
         (_, Numbers::Statistics(differences)) => push_differences(out, differences),
-        (_, Numbers::Tensor(found)) => push_tensor_cells(out, &found.cells),
+        (_, Numbers::Tensor(found)) => push_tensor_cells(out, found, columns),
         (Mode::Statistics, Numbers::Blank) => push_differences(out, &Differences::BLANK),
         (_, Numbers::Blank) => {}
     }
@@ -89,9 +93,9 @@ fn push_differences(out: &mut Vec<u8>, differences: &Differences) {
     }
 }
 
-/// Appends the columns of two tensors.
-fn push_tensor_cells(out: &mut Vec<u8>, cells: &[tensor::Cell; 6]) {
-    for (key, cell) in tensor::COLUMNS.iter().zip(cells) {
+/// Appends the columns of two tensors, those of the user's algorithms last.
+fn push_tensor_cells(out: &mut Vec<u8>, found: &TensorComparison, columns: &[String]) {
+    for (key, cell) in tensor::COLUMNS.iter().zip(found.cells) {
         out.push(b'"');
         out.extend_from_slice(key.as_bytes());
         out.extend_from_slice(b"\": \"");
@@ -100,6 +104,18 @@ fn push_tensor_cells(out: &mut Vec<u8>, cells: &[tensor::Cell; 6]) {
             Err(number) => python::push_float(out, number),
         }
         out.extend_from_slice(b"\", ");
+    }
+    for (index, column) in columns.iter().enumerate() {
+        json::push_string(out, column);
+        out.extend_from_slice(b": ");
+        match found.answers.get(index) {
+            Some(Answer::Number(text)) => json::push_string(out, text),
+            Some(Answer::Text(text)) => stored::push_cleaned_json(out, text),
+            Some(Answer::Failed) => json::push_string(out, FAILED),
+            // Where the built-in columns have no numbers, all of them have the same word.
+            None => json::push_string(out, found.cells[0].word().unwrap_or_default()),
+        }
+        out.extend_from_slice(b", ");
     }
 }
 

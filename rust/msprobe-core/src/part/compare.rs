@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::tensors::TensorFolders;
+use super::tensors::{Asked, TensorFolders};
 use crate::dump::json::Value;
 use crate::dump::rows::{Field, Row, RowClass};
 use crate::matching::Pairs;
@@ -39,10 +39,11 @@ pub(super) struct RowResult {
 const NO_GOLDEN_ROW: &str = "the golden node has no such parameter";
 
 /// Compares the rows of a target node with those of its partner; `pairs` says which faces which, `tensors` are there in
-/// tensor mode. Writes one result per target row into `out` and returns the node's verdict.
+/// tensor mode, `asked` if the user has algorithms. Writes one result per target row into `out` and returns the node's verdict.
 pub(super) fn compare_rows(
     rules: Rules,
     tensors: Option<&TensorFolders>,
+    mut asked: Option<Asked<'_>>,
     target: &[Row<'_>],
     golden: &[Row<'_>],
     pairs: &Pairs,
@@ -50,10 +51,10 @@ pub(super) fn compare_rows(
 ) -> Option<Verdict> {
     out.clear();
     let mut judged_rows = Vec::with_capacity(target.len());
-    for (row, partner) in target.iter().zip(pairs.golden_of()) {
+    for (index, (row, partner)) in target.iter().zip(pairs.golden_of()).enumerate() {
         let partner = partner.map(|index| &golden[index]);
         let numbers = match (partner, tensors) {
-            (_, Some(tensors)) => Numbers::Tensor(tensors.compare(row, partner)),
+            (_, Some(tensors)) => Numbers::Tensor(tensors.compare(row, partner, asked.as_mut().map(|asked| asked.at(index)))),
             (Some(partner), None) if rules.mode == Mode::Statistics => Numbers::Statistics(differences(row, partner)),
             _ => Numbers::Blank,
         };
@@ -71,6 +72,11 @@ pub(super) fn compare_rows(
             judged: RowVerdict::PASS,
             reason,
         });
+    }
+    for (index, answers) in asked.map_or_else(Vec::new, Asked::finish) {
+        if let Numbers::Tensor(found) = &mut out[index].numbers {
+            found.answers = answers;
+        }
     }
     let mut verdicts = Vec::with_capacity(target.len());
     let node = judge(rules, &judged_rows, &mut verdicts);

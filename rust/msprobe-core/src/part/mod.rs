@@ -18,6 +18,7 @@ mod tensors;
 use crate::dump::RankFiles;
 use crate::graph::Graph;
 use crate::matching::NodeMatch;
+use crate::metrics::tensor::Algorithms;
 use crate::metrics::Mode;
 use crate::visdb::OverflowLevel;
 
@@ -77,6 +78,16 @@ pub trait TensorLog: std::fmt::Debug + Sync {
 pub struct Hooks<'h> {
     /// Gets two lines for every pair of parameters.
     pub tensor_log: Option<&'h dyn TensorLog>,
+    /// Further columns.
+    pub algorithms: Option<&'h dyn Algorithms>,
+}
+
+impl<'h> Hooks<'h> {
+    /// Names of the further columns.
+    #[must_use]
+    pub fn columns(&self) -> &'h [String] {
+        self.algorithms.map_or(&[], Algorithms::columns)
+    }
 }
 
 /// What was written.

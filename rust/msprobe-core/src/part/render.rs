@@ -5,11 +5,12 @@ use bumpalo::Bump;
 use super::columns::{push_row, Shown};
 use super::compare::{compare_rows, Numbers, RowResult};
 use super::stacks::StackNumbers;
-use super::tensors::{log_lines, TensorFolders, TensorRow};
+use super::tensors::{log_lines, Asked, TensorFolders, TensorRow};
 use super::{Error, Hooks, Part, PartSide};
 use crate::dump::rows::{collect_rows, Row, RowClass};
 use crate::graph::{Graph, NodeId};
 use crate::matching::{pair_rows, How, LinkWriter, Pairs};
+use crate::metrics::tensor::Batch;
 use crate::metrics::Mode;
 use crate::name::{self, NodeKind};
 use crate::overflow;
@@ -36,6 +37,7 @@ pub(super) struct Scratch {
     results: Vec<RowResult>,
     pairs: Pairs,
     links: LinkWriter,
+    batch: Batch,
 }
 
 /// A golden parameter that no target parameter faces.
@@ -123,7 +125,7 @@ impl<'a> Scene<'a> {
         batch: &mut EncodedNodes,
         beside: &mut Beside,
     ) -> Result<Outcome, Error> {
-        let Scratch { bump, results, pairs, links } = scratch;
+        let Scratch { bump, results, pairs, links, batch: asked } = scratch;
         bump.reset();
         let graph = self.own.graph;
         let node = &graph[id];
@@ -136,14 +138,15 @@ impl<'a> Scene<'a> {
             outcome.level = overflow::level(node.name(), entry).map(stored_level);
         }
         results.clear();
-        let mode = self.compare(id, partner.map(|(id, _)| id), rows, bump, pairs, results, beside, &mut outcome)?;
+        let mode = self.compare(id, partner.map(|(id, _)| id), rows, bump, pairs, results, asked, beside, &mut outcome)?;
 
         let mut writer = batch.begin(&self.head(id, partner.map(|(_, how)| how)));
         self.push_children(id, writer.sub_nodes());
         if let (Some((partner, _)), Some(other)) = (partner, self.other) {
             links.push(other, partner, writer.matched_node_link());
         }
-        let shown = Shown { md5: self.md5_shown, batched_p2p: node.name().contains("batch_isend_irecv") };
+        let columns = if self.tensors.is_some() { self.part.hooks.columns() } else { &[] };
+        let shown = Shown { md5: self.md5_shown, batched_p2p: node.name().contains("batch_isend_irecv"), columns };
         let compared = |index: usize| mode.and_then(|mode| results.get(index).map(|result| (mode, result)));
         let each = || rows.iter().enumerate().map(|(index, row)| (row, compared(index)));
         push_rows(writer.input_data(), shown, each().filter(|(row, _)| row.class != RowClass::Output));
@@ -200,6 +203,7 @@ impl<'a> Scene<'a> {
         bump: &'b Bump,
         pairs: &mut Pairs,
         results: &mut Vec<RowResult>,
+        batch: &mut Batch,
         beside: &mut Beside,
         outcome: &mut Outcome,
     ) -> Result<Option<Mode>, Error>
@@ -217,13 +221,14 @@ impl<'a> Scene<'a> {
         pair_rows(rows, golden_rows, pairs);
         beside.surplus.extend(pairs.surplus().iter().map(|&index| Surplus { node: id, row: golden_rows[index].name.to_owned() }));
         let rules = Rules { mode: golden.mode, merged: false, cross_framework: golden.cross_framework };
-        outcome.verdict = compare_rows(rules, self.tensors.as_ref(), rows, golden_rows, pairs, results);
+        let asked = self.part.hooks.algorithms.filter(|_| self.tensors.is_some()).map(|algorithms| Asked::new(algorithms, batch));
+        outcome.verdict = compare_rows(rules, self.tensors.as_ref(), asked, rows, golden_rows, pairs, results);
         for ((row, result), partner) in rows.iter().zip(&*results).zip(pairs.golden_of()) {
             if let Numbers::Tensor(found) = &result.numbers {
                 beside.tensors.extend(TensorRow::new(id, row, found));
                 beside.tensors_not_compared += u64::from(partner.is_some() && found.extra.is_none() && found.reason.is_some());
                 if self.part.hooks.tensor_log.is_some() {
-                    beside.log.extend(log_lines(row.name, found));
+                    beside.log.extend(log_lines(row.name, found, self.part.hooks.columns()));
                 }
             }
         }
@@ -239,7 +244,7 @@ impl<'a> Scene<'a> {
     }
 }
 
-fn push_rows<'r>(out: &mut Vec<u8>, shown: Shown, rows: impl Iterator<Item = (&'r Row<'r>, Option<(Mode, &'r RowResult)>)>) {
+fn push_rows<'r>(out: &mut Vec<u8>, shown: Shown<'_>, rows: impl Iterator<Item = (&'r Row<'r>, Option<(Mode, &'r RowResult)>)>) {
     let start = out.len();
     for (row, compared) in rows {
         out.extend_from_slice(if out.len() == start { b"{" } else { b", " });

@@ -42,14 +42,14 @@ pub fn compare_stored(rules: Rules, tensors: Option<&TensorFolders>, target: &[R
     }
     let (mut pairs, mut results) = (Pairs::default(), Vec::new());
     pair_rows(target, golden, &mut pairs);
-    let verdict = compare_rows(rules, tensors, target, golden, &pairs, &mut results);
+    let verdict = compare_rows(rules, tensors, None, target, golden, &pairs, &mut results);
     let columns = target
         .iter()
         .zip(&results)
         .map(|(row, result)| {
             let mut out = Vec::new();
             if row.kind != RowKind::Null && row.type_text() != "torch.ProcessGroup" {
-                push_comparison(&mut out, rules.mode, result);
+                push_comparison(&mut out, rules.mode, result, &[]);
                 out.truncate(out.len().saturating_sub(2));
             }
             String::from_utf8_lossy(&out).into_owned()

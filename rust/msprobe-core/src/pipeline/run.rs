@@ -44,6 +44,7 @@ pub fn run(request: &Request, progress: &Progress, hooks: Hooks<'_>) -> Result<S
         .num_threads(jobs)
         .build()
         .map_err(|reason| Error::Part(format!("cannot start {jobs} workers: {reason}; give a smaller --jobs")))?;
+    state.columns = hooks.columns().to_vec();
     state.writer = Some(Writer::create(&request.output, &file_name(request))?);
     let shared = Mutex::new(state);
     work(request, &matcher, &plan.pairs, &pool, progress, hooks, &shared);
@@ -112,6 +113,8 @@ struct State {
     /// Why the run ends without a file.
     fatal: Option<Error>,
     summary: Summary,
+    /// Columns of the user's algorithms.
+    columns: Vec<String>,
     micro_steps: i64,
     /// What the rules of a layer mapping came to in all ranks.
     usage: Usage,
@@ -127,7 +130,7 @@ impl State {
         warnings.extend(plan.one_sided.iter().cloned());
         let left_out = plan.left_out.iter().map(|(step, reason)| LeftOut { step: *step, rank: None, reason: reason.clone() }).collect();
         let summary = Summary { compare: request.golden.is_some(), warnings, left_out, ..Summary::default() };
-        State { writer: None, fatal: None, summary, micro_steps: 1, usage: Usage::default(), links: Links::default() }
+        State { columns: Vec::new(), writer: None, fatal: None, summary, micro_steps: 1, usage: Usage::default(), links: Links::default() }
     }
 
     fn leave_out(&mut self, pair: &Pair, reason: String) {
@@ -225,6 +228,9 @@ impl State {
         };
         progress.finish();
         self.summary.warnings.extend(matcher.idle_rules(&self.usage));
+        if !self.columns.is_empty() && self.summary.mode != Some(Mode::Tensor) {
+            self.summary.warnings.push("--algorithms has no effect: the dumps hold no tensors that are compared".to_owned());
+        }
         self.describe(request, &mut writer)?;
         let file = writer.complete(&self.config(request))?;
         let links = std::mem::take(&mut self.links).write(&file, request.overflow_check)?;
@@ -280,7 +286,7 @@ impl State {
             task: task(self.summary.mode),
             micro_steps: u32::try_from(self.micro_steps).unwrap_or(u32::MAX),
             overflow_check: request.overflow_check,
-            extra_columns: Vec::new(),
+            extra_columns: if self.summary.mode == Some(Mode::Tensor) { self.columns.clone() } else { Vec::new() },
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::error::{Error, Reason};
 use super::storage::Storage;
-use super::{npy, pt, Tensor};
+use super::{npy, pt, Container, Tensor};
 use std::path::{Component, Path, PathBuf};
 
 /// A folder of tensor files. Names come from a dump and are not trusted: they cannot lead out of the folder.
@@ -61,11 +61,19 @@ impl TensorFolder {
 
 /// Opens the tensor file at `path`, of the kind its suffix says. `hint` is the dtype text for files that do not name theirs.
 pub fn open(path: &Path, hint: Option<&str>) -> Result<Tensor, Reason> {
-    let suffix = path.extension().and_then(|s| s.to_str()).unwrap_or_default();
-    match suffix {
-        "pt" => pt::read(Storage::open(path)?),
-        "npy" => npy::read(Storage::open(path)?, hint),
-        _ => Err(Reason::NotThis(".pt or .npy")),
+    let container = match path.extension().and_then(|suffix| suffix.to_str()) {
+        Some("pt") => Container::Pt,
+        Some("npy") => Container::Npy,
+        _ => return Err(Reason::NotThis(".pt or .npy")),
+    };
+    read(container, Storage::open(path)?, hint)
+}
+
+/// Finds the tensor in a file that is open already; as [`open`].
+pub fn read(container: Container, storage: Storage, hint: Option<&str>) -> Result<Tensor, Reason> {
+    match container {
+        Container::Pt => pt::read(storage),
+        Container::Npy => npy::read(storage, hint),
     }
 }
 

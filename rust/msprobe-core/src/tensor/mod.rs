@@ -29,7 +29,7 @@ mod zip;
 
 pub use dtype::Dtype;
 pub use error::{Error, Reason};
-pub use folder::{open, TensorFolder};
+pub use folder::{open, read, TensorFolder};
 pub use layout::Layout;
 pub use storage::Storage;
 pub use walk::{Scratch, Walk};

@@ -5,6 +5,7 @@ use super::error::Reason;
 use super::layout::Layout;
 use super::storage::Storage;
 use super::{Container, Tensor};
+use crate::text::message::plain;
 use std::sync::Arc;
 
 /// Longest header that is read (numpy refuses 10,000 and more unless told otherwise).
@@ -58,7 +59,8 @@ pub fn read(file: Storage, hint: Option<&str>) -> Result<Tensor, Reason> {
 
 /// Element type and whether its bytes are big endian.
 fn element(descr: &str, hint: Option<&str>) -> Result<(Dtype, bool), Reason> {
-    let unsupported = || Reason::Dtype(descr.to_owned());
+    let shown = plain(descr);
+    let unsupported = || Reason::Dtype(shown.clone());
     let (order, code) = descr.split_at_checked(1).ok_or_else(unsupported)?;
     let swapped = match order {
         "<" | "|" | "=" => false,
@@ -66,7 +68,7 @@ fn element(descr: &str, hint: Option<&str>) -> Result<(Dtype, bool), Reason> {
         _ => return Err(unsupported()),
     };
     if code.starts_with('O') {
-        return Err(Reason::Dtype(format!("{descr} (Python objects are never unpickled)")));
+        return Err(Reason::Dtype(format!("{shown} (Python objects are never unpickled)")));
     }
     if let Some(dtype) = Dtype::from_numpy(code) {
         return Ok((dtype, swapped && dtype.size() > 1));
@@ -74,7 +76,7 @@ fn element(descr: &str, hint: Option<&str>) -> Result<(Dtype, bool), Reason> {
     let width = code.strip_prefix(['V', 'f']).and_then(|digits| digits.parse::<u64>().ok());
     match (width, hint.and_then(Dtype::from_dump_text)) {
         (Some(width @ 1..=2), Some(dtype)) if dtype.size() == width && !dtype.is_integer() => Ok((dtype, swapped)),
-        (Some(1..=2), _) => Err(Reason::Dtype(format!("{descr} (the dump does not say which one it is)"))),
+        (Some(1..=2), _) => Err(Reason::Dtype(format!("{shown} (the dump does not say which one it is)"))),
         _ => Err(unsupported()),
     }
 }
@@ -100,7 +102,7 @@ impl Header {
                 "descr" => descr = Some(rest.text()?.to_owned()),
                 "fortran_order" => fortran_order = Some(rest.boolean()?),
                 "shape" => shape = Some(rest.numbers()?),
-                other => return Err(Reason::Npy(format!("unknown key '{other}'"))),
+                other => return Err(Reason::Npy(format!("unknown key '{}'", plain(other)))),
             }
             if !rest.skip(",") {
                 rest.expect("}")?;
@@ -130,7 +132,7 @@ impl<'a> Cursor<'a> {
     }
 
     fn wrong(&self) -> Reason {
-        Reason::Npy(format!("cannot be understood at '{}'", self.0.chars().take(20).collect::<String>()))
+        Reason::Npy(format!("cannot be understood at '{}'", plain(&self.0.chars().take(20).collect::<String>())))
     }
 
     fn expect(&mut self, token: &str) -> Result<(), Reason> {

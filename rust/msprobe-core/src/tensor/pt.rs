@@ -9,6 +9,7 @@ use super::rebuild::TensorSpec;
 use super::storage::Storage;
 use super::zip::{Archive, Content};
 use super::{Container, Tensor};
+use crate::text::message::plain;
 use std::sync::Arc;
 
 /// Largest `data.pkl` that is read. A tensor's has under 2 kB.
@@ -56,10 +57,10 @@ fn read_zip(file: Storage) -> Result<Tensor, Reason> {
     let reference = &machine.storages[spec.storage.ok_or(Reason::Kind("wrapper"))? as usize];
     let key = std::str::from_utf8(reference.key).map_err(|_| Reason::Zip("a storage key is no UTF-8".to_owned()))?;
     let name = format!("{top}data/{key}");
-    let entry = archive.find(&name)?.ok_or_else(|| Reason::Zip(format!("no entry data/{key}")))?;
+    let entry = archive.find(&name)?.ok_or_else(|| Reason::Zip(format!("no entry data/{}", plain(key))))?;
     let width = reference.dtype.map_or(1, Dtype::size);
     if reference.count.checked_mul(width) != Some(entry.size) {
-        return Err(Reason::Layout(format!("data/{key} has {} bytes instead of {} x {width}", entry.size, reference.count)));
+        return Err(Reason::Layout(format!("data/{} has {} bytes instead of {} x {width}", plain(key), entry.size, reference.count)));
     }
     let size = entry.size;
     match archive.content(&file, entry)? {

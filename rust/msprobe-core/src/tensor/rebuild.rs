@@ -6,6 +6,7 @@
 use super::dtype::Dtype;
 use super::error::Reason;
 use super::pickle::{Machine, Value};
+use crate::text::message::plain;
 
 /// An allowed global.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -85,8 +86,8 @@ pub fn global(module: &str, name: &str) -> Result<Global, Reason> {
         | ("torch.nn.parameter", "Parameter" | "Buffer")
         | ("torch.serialization", "_get_layout") => Global::Inert,
         _ if inert_of_distributed(module, name) => Global::Inert,
-        ("torch", _) => of_torch(name).ok_or_else(|| Reason::Global(format!("{module}.{name}")))?,
-        _ => return Err(Reason::Global(format!("{module}.{name}"))),
+        ("torch", _) => of_torch(name).ok_or_else(|| Reason::Global(plain(&format!("{module}.{name}"))))?,
+        _ => return Err(Reason::Global(plain(&format!("{module}.{name}")))),
     })
 }
 

@@ -5,6 +5,7 @@
 
 use super::error::Reason;
 use super::storage::Storage;
+use crate::text::message::plain;
 
 /// Largest size of a deflated entry. torch never deflates; a larger one is a bomb or should be stored.
 pub const INFLATED: u64 = 16 << 20;
@@ -113,7 +114,7 @@ impl Archive {
         let mut found = self.entries.iter().filter(|e| e.name == name);
         let first = found.next();
         if found.next().is_some() {
-            return Err(Reason::Zip(format!("two entries are called {name}")));
+            return Err(Reason::Zip(format!("two entries are called {}", plain(name))));
         }
         Ok(first)
     }

@@ -306,6 +306,17 @@ impl Amender {
         Ok(())
     }
 
+    /// Forgets where this step and rank were found to part first: the numbers have changed, and readers work it out anew.
+    pub fn forget_answer(&self, step: u64, rank: u64) -> Result<()> {
+        for table in [&super::schema::DIVERGENCE, &super::schema::DRIFT] {
+            if self.has_table(table.name)? {
+                let sql = format!("DELETE FROM {} WHERE step = ?1 AND rank = ?2", table.name);
+                self.cached(&sql, |statement| statement.execute((step as i64, rank as i64)))?;
+            }
+        }
+        Ok(())
+    }
+
     /// Makes all changes at once and lasting.
     pub fn commit(self) -> Result<()> {
         if self.has_table("msprobe_edit")? {

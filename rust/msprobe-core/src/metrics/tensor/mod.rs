@@ -2,6 +2,7 @@
 //!
 //! Lives here: the numbers, their rounding, the reference's message for each pair and our reasons. May not: know nodes.
 
+mod algorithms;
 mod decode;
 mod kernel;
 mod scalar;
@@ -9,6 +10,7 @@ mod scalar;
 use crate::tensor::{Container, Error, Reason, Tensor, TensorFolder, Walk};
 use kernel::{Found, Pair, Real};
 
+pub use algorithms::{Algorithms, Answer, Array, Batch};
 pub use kernel::Kernels;
 
 /// Names of the six numbers, in the order of the rows and of [`TensorComparison::cells`].
@@ -73,11 +75,13 @@ pub struct TensorComparison {
     pub reason: Option<String>,
     /// Further numbers where the elements were looked at.
     pub extra: Option<Extra>,
+    /// Answers of the user's algorithms; empty where they were not asked.
+    pub answers: Vec<Answer>,
 }
 
 impl TensorComparison {
     fn refused(cell: Cell, message: &str, reason: Option<String>) -> TensorComparison {
-        TensorComparison { cells: [cell; 6], message: message.to_owned(), reason, extra: None }
+        TensorComparison { cells: [cell; 6], message: message.to_owned(), reason, extra: None, answers: Vec::new() }
     }
 }
 
@@ -95,6 +99,12 @@ pub struct Side<'a> {
 /// Compares one pair of rows. Never fails: what cannot be compared has words for numbers and a reason.
 #[must_use]
 pub fn compare_pair(target: Side, golden: Side) -> TensorComparison {
+    compare_pair_and(target, golden, |_, _, _| {})
+}
+
+/// As [`compare_pair`]; `then` sees the two tensors of a pair that has numbers, and what was found.
+#[must_use]
+pub fn compare_pair_and(target: Side, golden: Side, then: impl FnOnce(&Tensor, &Tensor, &TensorComparison)) -> TensorComparison {
     match (target.data_name, golden.data_name) {
         (NO_FILE, NO_FILE) => return TensorComparison::refused(Cell::Unsupported, "NPU does not have data file.", None),
         (NO_FILE, _) => {
@@ -117,7 +127,15 @@ pub fn compare_pair(target: Side, golden: Side) -> TensorComparison {
     let n = target.folder.load(target.data_name, target.dtype);
     let b = golden.folder.load(golden.data_name, golden.dtype);
     match (n, b) {
-        (Ok(n), Ok(b)) => compare_tensors(&n, &b).unwrap_or_else(|reason| unreadable(reason.to_string())),
+        (Ok(n), Ok(b)) => match compare_tensors(&n, &b) {
+            Ok(found) => {
+                if matches!(found.cells[2], Cell::Number(_) | Cell::Nan) {
+                    then(&n, &b, &found);
+                }
+                found
+            }
+            Err(reason) => unreadable(reason.to_string()),
+        },
         (Err(n), Err(b)) => unreadable(format!("{}; {}", not_read("target", &target, &n), not_read("golden", &golden, &b))),
         (Err(n), Ok(_)) => unreadable(not_read("target", &target, &n)),
         (Ok(_), Err(b)) => unreadable(not_read("golden", &golden, &b)),
@@ -173,7 +191,7 @@ pub fn compare_with(kernels: Kernels, target: &Tensor, golden: &Tensor) -> Resul
         ratio(found.below[0]),
         ratio(found.below[1]),
     ];
-    Ok(TensorComparison { cells, message, reason: None, extra })
+    Ok(TensorComparison { cells, message, reason: None, extra, answers: Vec::new() })
 }
 
 /// Whether the relative error of this side's elements is taken in `f32`. Big endian arrays are not a native float type for
@@ -234,7 +252,7 @@ fn one_element(target: &Tensor, golden: &Tensor, single: bool) -> Result<TensorC
     message.push_str(ONLY);
     let no = Cell::Unsupported;
     let reason = Some("a single element has no Cosine, EucDist and ratios".to_owned());
-    Ok(TensorComparison { cells: [no, no, absolute, relative, no, no], message, reason, extra: None })
+    Ok(TensorComparison { cells: [no, no, absolute, relative, no, no], message, reason, extra: None, answers: Vec::new() })
 }
 
 fn extra(single: bool, found: &Found, pair: &Pair, bits: Option<i32>) -> Result<Extra, Reason> {
