@@ -74,6 +74,15 @@ def graph_visualize(
             "--algorithms", metavar="DIR", rich_help_panel=MATCHING, help="Further columns by the alg_*.py files in DIR (real data)."
         ),
     ] = "",
+    match: Annotated[
+        str,
+        typer.Option(
+            "--match",
+            metavar="place|align",
+            rich_help_panel=MATCHING,
+            help="place, or align: find what was inserted, deleted, renamed or wrapped.",
+        ),
+    ] = "place",
     rank_size: Annotated[
         list[int] | None,
         typer.Option("--rank_size", metavar="N", rich_help_panel=MERGING, help="Ranks of the target [and golden]; turns merging on."),
@@ -134,6 +143,7 @@ def graph_visualize(
             layer_mapping=None if layer_mapping == "" else mapping,
             overflow_check=overflow_check,
             fuzzy_match=fuzzy_match,
+            align=match == "align",
             merge=merge,
             file_type=file_type,
             jobs=jobs,

@@ -37,6 +37,7 @@ class Options:
     """None: off; empty: by place; else the mapping file."""
     overflow_check: bool = False
     fuzzy_match: bool = False
+    align: bool = False
     merge: Merge = field(default_factory=Merge)
     file_type: str = "db"
     jobs: int | None = None
@@ -68,9 +69,12 @@ def check(options: Options) -> Iterator[str]:
         raise Refusal("--file_type json exports one merged run; leave -gp out, or use --file_type db")
     if merge.rank_size:
         raise Refusal(NOT_YET.format("merging ranks (--rank_size)"))
-    matching = {"-fm": options.fuzzy_match, "-lm": options.layer_mapping is not None}
-    if (unused := [option for option in matching if matching[option]]) and not options.golden:
-        yield f"{', '.join(unused)} without -gp has no effect"
+    matching = {"--match align": options.align, "-fm": options.fuzzy_match, "-lm": options.layer_mapping is not None}
+    given = [option for option in matching if matching[option]]
+    if options.align and len(given) > 1:
+        raise Refusal(f"--match align goes without {' and '.join(given[1:])}; use one of them", Exit.USAGE)
+    if given and not options.golden:
+        yield f"{', '.join(given)} without -gp has no effect"
     if options.algorithms and not options.golden:
         yield "--algorithms without -gp has no effect"
     if unused := merge.given():
@@ -93,6 +97,7 @@ def to_json(options: Options, stamp: str) -> str:
             "stamp": stamp,
             "overflow_check": options.overflow_check,
             "fuzzy_match": options.fuzzy_match,
+            "align": options.align,
             "layer_mapping": options.layer_mapping and _path("-lm", options.layer_mapping),
             "jobs": options.jobs,
             "noise_twin": _path("--noise-twin", options.noise_twin) if options.noise_twin else None,

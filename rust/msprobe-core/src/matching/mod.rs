@@ -3,6 +3,7 @@
 //! Lives here: the table of matched nodes, one file per way of finding them, the links that both sides store, and the
 //! pairing of the rows of two matched nodes. May not: know metrics, verdicts or the result file.
 
+mod align;
 mod default;
 mod fuzzy;
 mod links;
@@ -11,6 +12,7 @@ mod nodes;
 mod parameters;
 mod walk;
 
+pub use align::match_by_alignment;
 pub use default::match_by_place;
 pub use fuzzy::match_fuzzy;
 pub use links::{link_path, LinkWriter, MAX_LINK_DEPTH};

@@ -4,12 +4,13 @@ use super::request::Request;
 use super::Error;
 use crate::graph::Graph;
 use crate::matching::mapping::{Rules, Skipped, Usage};
-use crate::matching::{match_by_mapping, match_by_place, match_fuzzy, Calls, NodeMatch, Side};
+use crate::matching::{match_by_alignment, match_by_mapping, match_by_place, match_fuzzy, Calls, NodeMatch, Side};
 
 /// How the nodes of this run are matched.
 pub(super) enum Matcher {
     Place,
     Fuzzy,
+    Alignment,
     Mapping { rules: Rules, count_calls: bool },
 }
 
@@ -26,6 +27,7 @@ impl Matcher {
     pub(super) fn of(request: &Request) -> Result<Matcher, Error> {
         Ok(match &request.layer_mapping {
             _ if request.golden.is_none() => Matcher::Place,
+            _ if request.align => Matcher::Alignment,
             Some(path) => {
                 let rules = if path.as_os_str().is_empty() { Rules::default() } else { Rules::open(path)? };
                 Matcher::Mapping { rules, count_calls: request.fuzzy_match }
@@ -37,13 +39,14 @@ impl Matcher {
 
     /// Whether dumps of two frameworks can be brought together in this way.
     pub(super) fn crosses_frameworks(&self) -> bool {
-        matches!(self, Matcher::Mapping { .. })
+        matches!(self, Matcher::Mapping { .. } | Matcher::Alignment)
     }
 
     pub(super) fn find(&self, target: Side<'_>, golden: Side<'_>, cross_framework: bool) -> Found {
         let plain = |matched| Found { matched, usage: None, warnings: Vec::new() };
         match self {
             Matcher::Place => plain(match_by_place(target.graph, golden.graph)),
+            Matcher::Alignment => plain(match_by_alignment(target, golden)),
             Matcher::Fuzzy => plain(match_fuzzy(target.graph, golden.graph)),
             Matcher::Mapping { rules, count_calls } => {
                 let calls = if *count_calls { Calls::Counted { cross_framework } } else { Calls::Mapped };

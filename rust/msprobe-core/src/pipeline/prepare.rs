@@ -29,7 +29,7 @@ pub(super) enum Error {
     #[error("{}: task '{task}' cannot be compared; dump with task statistics, tensor or structure", dir.display())]
     UnknownTask { dir: PathBuf, task: String },
     #[error(
-        "no node of {} was matched in {}: are these dumps of the same model? (fuzzy match -fm or a layer mapping -lm may help)",
+        "no node of {} was matched in {}: are these dumps of the same model? (-fm, a layer mapping -lm or --match align may help)",
         target.display(),
         golden.display()
     )]
@@ -38,7 +38,7 @@ pub(super) enum Error {
     Read(String),
     #[error("{}: dump.json names no framework and its data shows none", .0.display())]
     NoFramework(PathBuf),
-    #[error("{} is from {target_framework}, {} from {golden_framework}: a layer mapping (-lm) is needed to compare frameworks", target.display(), golden.display())]
+    #[error("{} is from {target_framework}, {} from {golden_framework}: a layer mapping (-lm) or --match align is needed to compare frameworks", target.display(), golden.display())]
     FrameworksDiffer { target: PathBuf, target_framework: Framework, golden: PathBuf, golden_framework: Framework },
 }
 

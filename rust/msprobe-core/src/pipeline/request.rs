@@ -25,6 +25,8 @@ pub struct Request {
     pub fuzzy_match: bool,
     /// Match by a layer mapping: its file, or an empty path to match by place alone.
     pub layer_mapping: Option<PathBuf>,
+    /// Match by aligning the two trees; neither with a fuzzy match nor with a layer mapping.
+    pub align: bool,
     /// Worker threads; all cores when absent.
     pub jobs: Option<usize>,
     /// A second golden run, whose differences from the golden one are noise: its dump, or the comparison of the two.
