@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use msprobe_core::pipeline::{self, Progress, Request};
+use msprobe_core::pipeline::{self, Hooks, Progress, Request};
 
 fn main() {
     let mut words = std::env::args().skip(1);
@@ -20,7 +20,7 @@ fn main() {
         jobs: jobs.parse().ok(),
         ..Request::default()
     };
-    match pipeline::run(&request, &Progress::default()) {
+    match pipeline::run(&request, &Progress::default(), Hooks::default()) {
         Ok(summary) => println!("{}", summary.output.display()),
         Err(reason) => {
             eprintln!("{reason}");

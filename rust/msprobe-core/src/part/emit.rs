@@ -14,7 +14,7 @@ use crate::verdict::Verdict;
 use crate::visdb::{schema, Cell, EncodedNodes, Side, Writer};
 
 /// Nodes rendered by one worker at a time: enough to make handing over cheap, few enough to stay in the cache.
-const CHUNK: usize = 128;
+const CHUNK: usize = 64;
 /// The same where each node may hold gigabytes of tensors.
 const TENSOR_CHUNK: usize = 4;
 /// Chunks per worker between two hand-overs to the writer.

@@ -1,10 +1,22 @@
 //! JSON text as Python's `json.dumps` writes it with `ensure_ascii`.
 
+use super::words;
+
 /// Appends the characters of `text` to `out` as the inside of a JSON string (without the quotes).
 ///
 /// Every character outside space..`~` becomes `\uXXXX` (lower-case hex, surrogate pairs above U+FFFF) except the short
 /// escapes `\n \r \t \b \f`; `"` and `\` are escaped.
+#[inline]
 pub fn push_escaped(out: &mut Vec<u8>, text: &str) {
+    if is_plain(text.as_bytes()) {
+        out.extend_from_slice(text.as_bytes());
+    } else {
+        push_with_escapes(out, text);
+    }
+}
+
+#[cold]
+fn push_with_escapes(out: &mut Vec<u8>, text: &str) {
     let mut rest = text;
     loop {
         let plain = plain_prefix(rest.as_bytes());
@@ -19,6 +31,7 @@ pub fn push_escaped(out: &mut Vec<u8>, text: &str) {
 }
 
 /// Appends `text` to `out` as a JSON string with its quotes.
+#[inline]
 pub fn push_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     push_escaped(out, text);
@@ -29,33 +42,39 @@ pub fn push_string(out: &mut Vec<u8>, text: &str) {
 ///
 /// The appended bytes must be UTF-8, as everything in this room appends; a broken one would become U+FFFD.
 pub fn escape_tail(out: &mut Vec<u8>, start: usize) {
-    if start + plain_prefix(&out[start..]) < out.len() {
+    if !is_plain(&out[start..]) {
         let tail = out.split_off(start);
-        push_escaped(out, &String::from_utf8_lossy(&tail));
+        push_with_escapes(out, &String::from_utf8_lossy(&tail));
     }
+}
+
+/// Whether no byte needs an escape.
+#[inline]
+fn is_plain(bytes: &[u8]) -> bool {
+    let mut found = 0;
+    words::each(bytes, |word| found |= special(word));
+    found == 0
 }
 
 /// Length of the longest prefix that needs no escape.
 fn plain_prefix(bytes: &[u8]) -> usize {
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    const ONES: u64 = 0x0101_0101_0101_0101;
     let mut at = 0;
-    // Eight bytes at a time. Each test sets the high bit of bytes that need an escape, and perhaps of later bytes (borrows
-    // travel upwards), never of earlier ones; so the first set bit tells the first byte that may need one.
-    while let Some(word) = bytes.get(at..at + 8) {
-        let word = u64::from_le_bytes(word.try_into().expect("eight bytes"));
-        let quote = word ^ (ONES * u64::from(b'"'));
-        let backslash = word ^ (ONES * u64::from(b'\\'));
-        let delete = word ^ (ONES * 0x7f);
-        let zero = |x: u64| x.wrapping_sub(ONES) & !x;
-        let found = (word.wrapping_sub(ONES * 0x20) | word | zero(quote) | zero(backslash) | zero(delete)) & HIGH;
+    while let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
+        let found = special(u64::from_le_bytes(*word));
         if found != 0 {
-            at += found.trailing_zeros() as usize / 8;
-            break;
+            // The first find is never a false one.
+            return at + found.trailing_zeros() as usize / 8;
         }
         at += 8;
     }
     at + bytes[at..].iter().position(|b| !matches!(b, b' '..=b'~') || *b == b'"' || *b == b'\\').unwrap_or(bytes.len() - at)
+}
+
+/// Sets the high bit of each byte that needs an escape, and perhaps of bytes behind the first one.
+#[inline]
+pub(super) fn special(word: u64) -> u64 {
+    let low = word.wrapping_sub(words::ONES * 0x20) | word;
+    (low | words::zeros(word, b'"') | words::zeros(word, b'\\') | words::zeros(word, 0x7f)) & words::HIGH
 }
 
 fn push_escape(out: &mut Vec<u8>, c: char) {

@@ -10,3 +10,4 @@ pub mod json;
 pub mod message;
 pub mod python;
 pub mod stored;
+mod words;

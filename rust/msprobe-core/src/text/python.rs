@@ -9,7 +9,7 @@ pub fn push_float(out: &mut Vec<u8>, value: f64) {
     if value.is_infinite() {
         return out.extend_from_slice(if value > 0.0 { b"inf" } else { b"-inf" });
     }
-    let mut buffer = ryu::Buffer::new();
+    let mut buffer = zmij::Buffer::new();
     let text = buffer.format_finite(value).as_bytes();
     let magnitude = value.abs();
     if magnitude == 0.0 || (1e-4..1e16).contains(&magnitude) {
@@ -18,7 +18,7 @@ pub fn push_float(out: &mut Vec<u8>, value: f64) {
     let (sign, text) = text.strip_prefix(b"-").map_or((&b""[..], text), |text| (b"-", text));
     out.extend_from_slice(sign);
     if let Some(digits) = text.strip_prefix(b"0.0000") {
-        // ryu still writes 1e-5 in plain notation.
+        // zmij still writes 1e-5 in plain notation.
         out.push(digits[0]);
         if digits.len() > 1 {
             out.push(b'.');
@@ -26,11 +26,14 @@ pub fn push_float(out: &mut Vec<u8>, value: f64) {
         }
         return out.extend_from_slice(b"e-05");
     }
-    // Outside 1e-5..1e16 ryu always writes an exponent.
+    // Outside 1e-5..1e16 zmij always writes an exponent.
     let (digits, exponent) = text.split_at(memchr::memchr(b'e', text).unwrap_or(text.len()));
     let exponent = exponent.get(1..).unwrap_or_default();
     out.extend_from_slice(digits);
-    let (sign, exponent) = exponent.strip_prefix(b"-").map_or((b'+', exponent), |exponent| (b'-', exponent));
+    let (sign, exponent) = match exponent {
+        [sign @ (b'-' | b'+'), exponent @ ..] => (*sign, exponent),
+        _ => (b'+', exponent),
+    };
     out.extend_from_slice(&[b'e', sign]);
     if exponent.len() == 1 {
         out.push(b'0');

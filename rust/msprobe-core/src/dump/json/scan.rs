@@ -149,7 +149,9 @@ impl<'a> Scanner<'a> {
     }
 
     /// A key and the colon behind it.
-    #[inline]
+    // Always inlined, for the same reason as `string`.
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
     pub(super) fn key(&mut self) -> Scan<StringToken<'a>> {
         if self.skip_blanks() != b'"' {
             return Err(self.fault("expected a key in double quotes"));

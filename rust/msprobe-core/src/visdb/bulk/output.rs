@@ -9,8 +9,8 @@ use std::os::unix::fs::FileExt;
 
 use super::page::{Page, PAGE_SIZE};
 
-/// Pages per system call.
-const PENDING: usize = 256;
+/// Pages per system call: half a megabyte, which is still in the second-level cache when the system copies it.
+const PENDING: usize = 32;
 
 /// Byte that SQLite locks; the page that holds it stays empty.
 const LOCK_BYTE: u64 = 0x4000_0000;
