@@ -4,6 +4,7 @@ from typing import Any, final
 
 __all__ = [
     "EngineError",
+    "Rows",
     "Viewer",
     "__version__",
     "compare_tensors",
@@ -11,6 +12,7 @@ __all__ = [
     "read_tensor",
     "report",
     "tensor_info",
+    "tree",
     "tree_page",
 ]
 
@@ -63,6 +65,41 @@ def report(
         EngineError: The file cannot be read; `args` is `(exit_status, message)`.
         ValueError: An argument makes no sense.
     """
+
+def tree(
+    path: str | PathLike[str],
+    node: str | None = None,
+    *,
+    depth: int = 3,
+    golden: bool = False,
+    step: int | None = None,
+    rank: int | None = None,
+    limit: int = 1000,
+) -> str:
+    """The tree below a node as JSON: `{"lines": [...], "more": bool}`, a line for each node in execution order.
+
+    Raises:
+        EngineError: The file cannot be read or has no such node; `args` is `(exit_status, message)`.
+    """
+
+@final
+class Rows:
+    """Rows of a file as Arrow: any library that knows `__arrow_c_stream__` takes them without a copy."""
+
+    def __new__(
+        cls,
+        path: str | PathLike[str],
+        *,
+        rows: str = "parameters",
+        golden: bool = False,
+        step: int | None = None,
+        rank: int | None = None,
+    ) -> Rows: ...
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """A capsule with a new `ArrowArrayStream` over the rows; batches are read as they are asked for."""
+
+    def export(self, path: str | PathLike[str], kind: str) -> int:
+        """Writes the rows to a file, `csv` or `json`, and returns their number."""
 
 def tensor_info(path: str | PathLike[str], dtype: str | None = None) -> dict[str, Any]:
     """What a `.pt` or `.npy` file holds; see `msprobe.tensors.tensor_info`.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from msprobe.cli import doctor, export, graph_visualize, older_form, report
+from msprobe.cli import doctor, export, graph_visualize, older_form, report, tree
 from msprobe.cli.help import Command
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110, "terminal_width": None}
@@ -32,6 +32,7 @@ app.command(
 app.command("report", cls=Command, context_settings=CONTEXT, epilog=report.EXAMPLES, short_help="Say again where two runs first part.")(
     report.report
 )
+app.command("tree", cls=Command, context_settings=CONTEXT, epilog=tree.EXAMPLES, short_help="Print the tree with its verdicts.")(tree.tree)
 app.command("export", cls=Command, context_settings=CONTEXT, epilog=export.EXAMPLES, short_help="Write a finished file as something else.")(
     export.export
 )

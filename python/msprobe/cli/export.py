@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from msprobe import _native
 
 EXAMPLES = """\
 Examples:
   one page for mail or a build: the answer, the worst nodes, the tree; needs no server and no network:
       msprobe-rs export out/compare_20261130101500.vis.db -o report.html
+  one row for each parameter of the target, with the columns of the comparison:
+      msprobe-rs export FILE.vis.db -o parameters.csv
+  the nodes alone, for Polars, DuckDB or pandas:
+      msprobe-rs export FILE.vis.db --nodes -o nodes.parquet
+
+Tables are written batch by batch, so results may be larger than memory. Parquet needs Polars: pip install 'msprobe-rs[polars]'.
 
 Exit status: 0 done, 1 failed, 2 wrong usage.
 """
@@ -23,30 +32,68 @@ def _page(file: Path, output: Path) -> None:
     page.write(file, output)
 
 
+def _csv(rows: _native.Rows, output: Path) -> int:
+    return rows.export(output, "csv")
+
+
+def _json(rows: _native.Rows, output: Path) -> int:
+    return rows.export(output, "json")
+
+
+def _parquet(rows: _native.Rows, output: Path) -> int:
+    """Writes with Polars, batch by batch where it can stream; the number of rows."""
+    from msprobe.cli.exits import Refusal
+
+    try:
+        import polars
+    except ImportError:
+        raise Refusal("Parquet needs Polars: pip install 'msprobe-rs[polars]', or write .csv or .json") from None
+    scan = getattr(polars, "scan_arrow_c_stream", None)
+    if scan is not None:
+        scan(rows).sink_parquet(output)
+    else:
+        polars.DataFrame(rows).write_parquet(output)
+    count: int = polars.scan_parquet(output).select(polars.len()).collect().item()
+    return count
+
+
 WRITERS: dict[str, Callable[[Path, Path], None]] = {".html": _page}
 """Ending of the output to what writes it."""
+TABLES: "dict[str, Callable[[_native.Rows, Path], int]]" = {".csv": _csv, ".json": _json, ".parquet": _parquet}
+"""The same for tables; the writers return the number of rows."""
+ENDINGS = ", ".join([*WRITERS, *TABLES])
+TABLE = "Rows of .csv, .json and .parquet"
 
 
 def export(
     file: Annotated[str, typer.Argument(metavar="FILE.vis.db", help="A result, also one that msProbe wrote.")],
-    output: Annotated[str, typer.Option("-o", "--output", metavar="FILE", help=f"What to write: {', '.join(WRITERS)}.")],
+    output: Annotated[str, typer.Option("-o", "--output", metavar="FILE", help=f"What to write: {ENDINGS}.")],
+    nodes: Annotated[bool, typer.Option("--nodes", rich_help_panel=TABLE, help="One row for each node instead of each parameter.")] = False,
+    golden: Annotated[bool, typer.Option("--golden", rich_help_panel=TABLE, help="The golden side.")] = False,
+    rank: Annotated[int | None, typer.Option("--rank", metavar="N", rich_help_panel=TABLE, help="Only this rank.")] = None,
+    step: Annotated[int | None, typer.Option("--step", metavar="N", rich_help_panel=TABLE, help="Only this step.")] = None,
 ) -> int:
-    """Write a finished file as something else."""
+    """Write a finished file as something else: a page, or a table with one row for each parameter."""
     from msprobe import _native
     from msprobe.cli import log
     from msprobe.cli.argv import UsageProblem
     from msprobe.cli.exits import Exit, Refusal
 
     path = Path(output)
-    writer = WRITERS.get(path.suffix.lower())
-    if writer is None:
-        raise UsageProblem(f"-o {output}: the ending must be one of {', '.join(WRITERS)}")
+    kind = path.suffix.lower()
+    if kind not in WRITERS and kind not in TABLES:
+        raise UsageProblem(f"-o {output}: the ending must be one of {ENDINGS}")
+    told = ""
     try:
-        writer(Path(file), path)
+        if kind in TABLES:
+            rows = _native.Rows(file, rows="nodes" if nodes else "parameters", golden=golden, step=step, rank=rank)
+            told = f"{TABLES[kind](rows, path):,} rows   "
+        else:
+            WRITERS[kind](Path(file), path)
     except _native.EngineError as error:
         status, message = error.args
         raise Refusal(message, Exit(status)) from error
     except OSError as error:
         raise Refusal(f"{output}: cannot be written ({error.strerror or error})", Exit.FAILED) from error
-    log.answer(f"wrote    {output}   {path.stat().st_size:,} bytes")
+    log.answer(f"wrote    {output}   {told}{path.stat().st_size:,} bytes")
     return Exit.DONE

@@ -58,6 +58,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(graph_visualize, module)?)?;
     module.add_function(wrap_pyfunction!(page::tree_page, module)?)?;
     module.add_function(wrap_pyfunction!(report::report_file, module)?)?;
+    module.add_function(wrap_pyfunction!(report::tree, module)?)?;
+    module.add_class::<report::Rows>()?;
     module.add_function(wrap_pyfunction!(tensor::tensor_info, module)?)?;
     module.add_function(wrap_pyfunction!(tensor::read_tensor, module)?)?;
     module.add_function(wrap_pyfunction!(tensor::compare_tensors, module)?)?;

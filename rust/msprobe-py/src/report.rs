@@ -1,10 +1,14 @@
 //! Questions to a finished file.
 
+use std::ffi::CString;
 use std::path::PathBuf;
 
-use msprobe_core::report::{self, Only, Options};
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use msprobe_core::report::{self, Format, Only, Options, Selection, Table};
+use msprobe_core::visdb::{GraphId, Side};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
 
 use crate::EngineError;
 
@@ -34,4 +38,78 @@ pub fn report_file(
         report::report(&path, &options).map(|report| serde_json::to_string(&report).unwrap_or_else(|_| "null".to_owned()))
     });
     answer.map_err(|error| EngineError::new_err((1, error.to_string())))
+}
+
+/// Rows of a file as Arrow: any library that knows `__arrow_c_stream__` takes them without a copy.
+#[pyclass(frozen)]
+pub struct Rows {
+    path: PathBuf,
+    selection: Selection,
+}
+
+#[pymethods]
+impl Rows {
+    #[new]
+    #[pyo3(signature = (path, *, rows="parameters", golden=false, step=None, rank=None))]
+    fn new(path: PathBuf, rows: &str, golden: bool, step: Option<i64>, rank: Option<i64>) -> PyResult<Self> {
+        let rows = match rows {
+            "parameters" => report::Rows::Parameters,
+            "nodes" => report::Rows::Nodes,
+            other => return Err(PyValueError::new_err(format!("rows: {other:?} is neither 'nodes' nor 'parameters'"))),
+        };
+        let side = if golden { Side::Golden } else { Side::Target };
+        Ok(Rows { path, selection: Selection { rows, side, step, rank } })
+    }
+
+    /// A capsule with a new `ArrowArrayStream` over the rows; batches are read as they are asked for.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(&self, py: Python<'py>, requested_schema: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyCapsule>> {
+        // The protocol lets a producer that cannot cast give what it has.
+        drop(requested_schema);
+        let stream = FFI_ArrowArrayStream::new(Box::new(self.table()?));
+        PyCapsule::new(py, stream, Some(CString::from(c"arrow_array_stream")))
+    }
+
+    #[allow(clippy::needless_pass_by_value)] // a path that PyO3 has made
+    /// Writes the rows to a file and returns their number; `kind` is `csv` or `json`.
+    fn export(&self, py: Python<'_>, path: PathBuf, kind: &str) -> PyResult<u64> {
+        let format = match kind {
+            "csv" => Format::Csv,
+            "json" => Format::Json,
+            other => return Err(PyValueError::new_err(format!("kind: {other:?} is neither 'csv' nor 'json'"))),
+        };
+        let table = self.table()?;
+        py.allow_threads(|| report::export(table, &path, format)).map_err(|error| EngineError::new_err((1, error.to_string())))
+    }
+}
+
+impl Rows {
+    fn table(&self) -> PyResult<Table> {
+        Table::open(&self.path, self.selection).map_err(|error| EngineError::new_err((1, error.to_string())))
+    }
+}
+
+/// The tree below a node as JSON: `{"lines": [...], "more": bool}`.
+#[pyfunction]
+#[pyo3(signature = (path, node=None, *, depth=3, golden=false, step=None, rank=None, limit=1000))]
+#[allow(clippy::needless_pass_by_value, clippy::too_many_arguments)] // the keyword arguments of a Python function
+pub fn tree(
+    py: Python<'_>,
+    path: PathBuf,
+    node: Option<&str>,
+    depth: u32,
+    golden: bool,
+    step: Option<u64>,
+    rank: Option<u64>,
+    limit: usize,
+) -> PyResult<String> {
+    let failed = |error: report::Error| EngineError::new_err((1, error.to_string()));
+    py.allow_threads(|| {
+        let side = if golden { Side::Golden } else { Side::Target };
+        let (first_step, first_rank) = report::first_place(&path, step, rank)?;
+        let graph = GraphId { step: first_step, rank: first_rank, side };
+        report::tree(&path, graph, node, depth, limit)
+    })
+    .map(|(lines, more)| serde_json::json!({ "lines": lines, "more": more }).to_string())
+    .map_err(failed)
 }

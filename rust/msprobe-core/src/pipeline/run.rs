@@ -1,6 +1,6 @@
 //! Doing the plan.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -30,7 +30,6 @@ pub fn run(request: &Request, progress: &Progress, hooks: Hooks<'_>) -> Result<S
     let matcher = Matcher::of(request)?;
     output::prepare(&request.output)?;
     let twin = request.noise_twin.as_deref().map(|path| Twin::of(request, path, progress)).transpose()?;
-    let request = &Request { noise_twin: twin.as_ref().map(|twin| twin.file().to_owned()), ..request.clone() };
     let target = layout::read(&request.target)?;
     let golden = request.golden.as_deref().map(layout::read).transpose()?;
     let plan = match &golden {
@@ -46,6 +45,7 @@ pub fn run(request: &Request, progress: &Progress, hooks: Hooks<'_>) -> Result<S
         .map_err(|reason| Error::Part(format!("cannot start {jobs} workers: {reason}; give a smaller --jobs")))?;
     state.columns = hooks.columns().to_vec();
     state.writer = Some(Writer::create(&request.output, &file_name(request))?);
+    state.noise_twin = twin.as_ref().map(|twin| twin.file().to_owned());
     let shared = Mutex::new(state);
     work(request, &matcher, &plan.pairs, &pool, progress, hooks, &shared);
     shared.into_inner().unwrap_or_else(PoisonError::into_inner).finish(request, &matcher, progress, started)
@@ -115,6 +115,8 @@ struct State {
     summary: Summary,
     /// Columns of the user's algorithms.
     columns: Vec<String>,
+    /// The comparison of two golden runs, whose differences are noise.
+    noise_twin: Option<PathBuf>,
     micro_steps: i64,
     /// What the rules of a layer mapping came to in all ranks.
     usage: Usage,
@@ -130,7 +132,7 @@ impl State {
         warnings.extend(plan.one_sided.iter().cloned());
         let left_out = plan.left_out.iter().map(|(step, reason)| LeftOut { step: *step, rank: None, reason: reason.clone() }).collect();
         let summary = Summary { compare: request.golden.is_some(), warnings, left_out, ..Summary::default() };
-        State { columns: Vec::new(), writer: None, fatal: None, summary, micro_steps: 1, usage: Usage::default(), links: Links::default() }
+        State { columns: Vec::new(), writer: None, fatal: None, summary, noise_twin: None, micro_steps: 1, usage: Usage::default(), links: Links::default() }
     }
 
     fn leave_out(&mut self, pair: &Pair, reason: String) {
@@ -242,6 +244,9 @@ impl State {
             return Err(Error::Interrupted);
         }
         self.summary.output = file.publish()?;
+        if let Some(report) = &mut self.summary.report {
+            report.file = self.summary.output.display().to_string();
+        }
         self.summary.bytes = std::fs::metadata(&self.summary.output).map_or(0, |metadata| metadata.len());
         self.summary.seconds = started.elapsed().as_secs_f64();
         Ok(self.summary)
@@ -250,8 +255,9 @@ impl State {
     /// Tells where the runs first part, and keeps it in the file. A file without it is still a result.
     fn answer(&mut self, request: &Request, complete: &Complete) {
         let threads = request.jobs.unwrap_or_else(cores);
-        let options = report::Options { noise_twin: request.noise_twin.clone(), threads, ..report::Options::default() };
-        let answered = report::report(complete.path(), &options).and_then(|report| {
+        let options = report::Options { noise_twin: self.noise_twin.clone(), threads, ..report::Options::default() };
+        let answered = report::report(complete.path(), &options).and_then(|mut report| {
+            report.noise.twin = request.noise_twin.as_deref().map(absolute);
             report::store(&report, complete)?;
             Ok(report)
         });

@@ -3,7 +3,8 @@
 use super::candidate::What;
 use super::drift::Series;
 use super::measure::{Break, Role};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// Version of the JSON document; grows when a field changes its meaning or goes.
 pub const SCHEMA: u32 = 1;
@@ -36,19 +37,19 @@ pub struct Report {
 }
 
 /// What counted as noise.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NoiseUsed {
     /// `dtype`, or `twin` where a second golden run was given.
-    pub method: &'static str,
+    pub method: Cow<'static, str>,
     /// Epsilons that count as noise.
     pub multiple: f64,
     /// The comparison of the two golden runs.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub twin: Option<String>,
 }
 
 /// Numbers of nodes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Nodes of the target.
     pub target_nodes: u64,
@@ -73,7 +74,7 @@ pub struct Counts {
 }
 
 /// Matched target nodes by verdict.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdicts {
     /// Error.
     pub error: u64,
@@ -86,7 +87,7 @@ pub struct Verdicts {
 }
 
 /// Target nodes by overflow level.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overflow {
     /// NaN or infinity first appears in an output.
     pub critical: u64,
@@ -97,7 +98,7 @@ pub struct Overflow {
 }
 
 /// The answer for one rank of one step.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RankReport {
     /// Step.
     pub step: i64,
@@ -118,17 +119,17 @@ pub struct RankReport {
     /// Why there is no first difference.
     pub nearest_miss: Option<Miss>,
     /// The nodes that `only` asked for.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub listed: Vec<NodeLine>,
     /// Number of all nodes that `only` asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub listed_total: Option<u64>,
     /// Relative error along the execution order.
     pub drift: Drift,
 }
 
 /// Relative error along the execution order, by the two halves of training.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Drift {
     /// Forward nodes, and all that are neither.
     pub forward: Series,
@@ -137,7 +138,7 @@ pub struct Drift {
 }
 
 /// A node in a list.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodeLine {
     /// Step.
     pub step: i64,
@@ -150,18 +151,18 @@ pub struct NodeLine {
     /// Place in the execution order, from 0.
     pub order: u32,
     /// `error`, `warning`, `pass`; null if nothing was compared.
-    pub verdict: Option<&'static str>,
+    pub verdict: Option<Cow<'static, str>>,
     /// Overflow level.
-    pub overflow: Option<&'static str>,
+    pub overflow: Option<Cow<'static, str>>,
     /// Whether it has a partner.
     pub matched: bool,
     /// Innermost frame of the stack outside the framework; told only of nodes that are an answer, not of those in lists.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frame: Option<Frame>,
 }
 
 /// A node where target and golden part.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Difference {
     /// Step.
     pub step: i64,
@@ -194,21 +195,21 @@ pub struct Difference {
     /// Whether the node draws random numbers, so that seeds may be all that differs.
     pub is_random: bool,
     /// Worst verdict of the node itself.
-    pub verdict: Option<&'static str>,
+    pub verdict: Option<Cow<'static, str>>,
 }
 
 /// The row that shows a difference.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// Node of the row, if it is another one (inside the node named).
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
     /// The row's name without its node, such as `output.0`.
     pub row: String,
     /// What the row is to its node.
     pub role: Role,
     /// `Norm`, `Max`, `Min`, `Mean`, `EucDist`, `MaxAbsErr`, `md5`, `value`, `shape`.
-    pub statistic: &'static str,
+    pub statistic: Cow<'static, str>,
     /// Its value in target and golden, as text; golden is null in comparisons that keep only the difference.
     pub target: String,
     /// See `target`.
@@ -226,7 +227,7 @@ pub struct Evidence {
 }
 
 /// How well the inputs agree.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Inputs {
     /// Largest relative error.
     pub error: f32,
@@ -235,7 +236,7 @@ pub struct Inputs {
 }
 
 /// A frame of a stack.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Frame {
     /// Source file.
     pub file: String,
@@ -248,7 +249,7 @@ pub struct Frame {
 }
 
 /// A node that a difference flows into.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowNode {
     /// Name.
     pub node: String,
@@ -261,11 +262,11 @@ pub struct FlowNode {
 }
 
 /// What comes nearest to a first difference.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Miss {
     /// `within_noise`: the largest excess stays below 1. `grew_slowly`: noise left the tolerance without any node standing
     /// out. `nothing_compared`.
-    pub why: &'static str,
+    pub why: Cow<'static, str>,
     /// The node.
     pub node: Option<NodeLine>,
     /// Its relative error.

@@ -1,10 +1,10 @@
 //! A node that may be where two ranks first part.
 
 use super::measure::Break;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What differs first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum What {
     /// A parameter of a module.

@@ -189,10 +189,36 @@ impl<'de: 'a, 'a> Deserialize<'de> for Cells<'a> {
     }
 }
 
+/// Every member of a row, in order.
+#[derive(Debug)]
+pub(super) struct Members<'a>(pub Vec<(Cow<'a, str>, Cell<'a>)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Row;
+        impl<'de> Visitor<'de> for Row {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a parameter row")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Members<'de>, A::Error> {
+                let mut found = Vec::new();
+                while let Some((Key(key), cell)) = members.next_entry()? {
+                    found.push((key, cell));
+                }
+                Ok(Members(found))
+            }
+        }
+        deserializer.deserialize_map(Row)
+    }
+}
+
 /// Calls `each` with name and cells of every row of `input_data` or `output_data`, in order. An empty text has no rows.
-pub(super) fn for_each_row<'a>(text: &'a str, each: impl FnMut(&str, &Cells<'a>)) -> Result<(), serde_json::Error> {
-    struct Rows<F>(F);
-    impl<'de, F: FnMut(&str, &Cells<'de>)> Visitor<'de> for Rows<F> {
+pub(super) fn for_each_row<'a, R: Deserialize<'a>>(text: &'a str, each: impl FnMut(&str, &R)) -> Result<(), serde_json::Error> {
+    struct Rows<F, R>(F, std::marker::PhantomData<R>);
+    impl<'de, R: Deserialize<'de>, F: FnMut(&str, &R)> Visitor<'de> for Rows<F, R> {
         type Value = ();
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -201,7 +227,7 @@ pub(super) fn for_each_row<'a>(text: &'a str, each: impl FnMut(&str, &Cells<'a>)
 
         fn visit_map<A: MapAccess<'de>>(mut self, mut rows: A) -> Result<(), A::Error> {
             while let Some(Key(name)) = rows.next_key()? {
-                let cells: Cells<'de> = rows.next_value()?;
+                let cells: R = rows.next_value()?;
                 (self.0)(&name, &cells);
             }
             Ok(())
@@ -211,7 +237,7 @@ pub(super) fn for_each_row<'a>(text: &'a str, each: impl FnMut(&str, &Cells<'a>)
         return Ok(());
     }
     let mut json = serde_json::Deserializer::from_str(text);
-    json.deserialize_map(Rows(each))?;
+    json.deserialize_map(Rows(each, std::marker::PhantomData))?;
     json.end()
 }
 
@@ -224,7 +250,7 @@ mod tests {
         let text = r#"{"A.input.0": {"dtype": "torch.float32", "Max": "1.5", "Max diff": 0.5, "L2norm diff": "inf\t", "x": [1], "Err_message": "[\"error: a\"]"},
                        "A.input.1": {"value": "null"}}"#;
         let mut seen = Vec::new();
-        for_each_row(text, |name, cells| {
+        for_each_row(text, |name, cells: &Cells<'_>| {
             let numbers = [&cells.statistics[0], &cells.differences[0], &cells.differences[3]].map(Cell::number);
             seen.push((name.to_owned(), numbers, cells.messages.text().to_owned()));
         })
@@ -247,8 +273,8 @@ mod tests {
 
     #[test]
     fn a_broken_text_is_an_error() {
-        assert!(for_each_row("{\"a\": {", |_, _| ()).is_err());
-        assert!(for_each_row("[]", |_, _| ()).is_err());
-        assert!(for_each_row("{} x", |_, _| ()).is_err());
+        assert!(for_each_row("{\"a\": {", |_, _: &Cells<'_>| ()).is_err());
+        assert!(for_each_row("[]", |_, _: &Cells<'_>| ()).is_err());
+        assert!(for_each_row("{} x", |_, _: &Cells<'_>| ()).is_err());
     }
 }

@@ -1,12 +1,12 @@
 //! The relative error along the execution order, thinned to what a chart can show.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Points of a series; twice as many are held before neighbours are joined.
 const POINTS: usize = 500;
 
 /// Relative errors of node results along the execution order. Each point stands for a run of nodes: the worst of them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// Place of the worst node in the execution order.
     pub order: Vec<u32>,

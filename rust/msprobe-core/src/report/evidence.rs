@@ -8,8 +8,9 @@ use super::file::{Place, VisFile};
 use super::measure::{measure, Break};
 use super::scan::role;
 use crate::name;
-use crate::visdb::Task;
+use crate::visdb::{OverflowLevel, Task};
 use rusqlite::OptionalExtension;
+use std::borrow::Cow;
 
 /// A target node as stored, but for its rows.
 pub(super) struct Stored {
@@ -62,20 +63,23 @@ pub(super) fn stored(file: &VisFile, place: Place, order: u32) -> Result<Stored>
         node,
         parent: parent.unwrap_or_default(),
         order,
-        verdict: index.map(|index| {
-            if index < 0.3 {
-                "pass"
-            } else if index < 0.6 {
-                "warning"
-            } else {
-                "error"
-            }
-        }),
-        overflow: overflow.as_deref().and_then(crate::visdb::OverflowLevel::from_text).map(crate::visdb::OverflowLevel::as_str),
+        verdict: index.map(|index| Cow::Borrowed(verdict(index))),
+        overflow: overflow.as_deref().and_then(OverflowLevel::from_text).map(|level| Cow::Borrowed(level.as_str())),
         matched: golden.is_some(),
         frame: None,
     };
     Ok(Stored { line: described, golden, stack, rows: [inputs, outputs].into_iter().flatten().collect() })
+}
+
+/// The verdict that is stored as a number.
+pub(super) fn verdict(index: f64) -> &'static str {
+    if index < 0.3 {
+        "pass"
+    } else if index < 0.6 {
+        "warning"
+    } else {
+        "error"
+    }
 }
 
 /// A node that is an answer by itself: with its frame.
@@ -119,7 +123,7 @@ fn evidence(file: &VisFile, place: Place, node: &Stored, candidate: &Candidate) 
     let mut found: Option<Evidence> = None;
     let mut number = 0;
     for (at, text) in node.rows.iter().enumerate() {
-        for_each_row(text, |row_name, cells| {
+        for_each_row(text, |row_name, cells: &Cells<'_>| {
             if number == candidate.row.row {
                 let short = row_name.strip_prefix(node.line.node.as_str()).unwrap_or(row_name).trim_start_matches('.');
                 let (statistic, which) = statistic(file.task, cells, candidate);
@@ -128,7 +132,7 @@ fn evidence(file: &VisFile, place: Place, node: &Stored, candidate: &Candidate) 
                     node: None,
                     row: short.to_owned(),
                     role: role(&node.line.node, row_name, at == 1, &measure(cells, file.task)),
-                    statistic,
+                    statistic: Cow::Borrowed(statistic),
                     target: shown(which.map_or(&Cell::None, |i| &cells.statistics[i])),
                     golden: which.and_then(|i| golden_value(cells, i)),
                     error: candidate.error.is_finite().then_some(candidate.error),
@@ -192,11 +196,11 @@ fn complete(file: &VisFile, place: Place, golden: &str, target: &str, evidence: 
     let wanted = format!("{golden}.{}", evidence.row);
     for text in [inputs, outputs].into_iter().flatten() {
         // The golden side only adds to what is told.
-        let _ = for_each_row(&text, |row, cells| {
+        let _ = for_each_row(&text, |row, cells: &Cells<'_>| {
             if row != wanted && row != format!("{target}.{}", evidence.row) {
                 return;
             }
-            let which = match evidence.statistic {
+            let which = match &*evidence.statistic {
                 "Max" | "MaxAbsErr" | "value" => 0,
                 "Min" => 1,
                 "Mean" => 2,

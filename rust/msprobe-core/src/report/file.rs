@@ -1,7 +1,7 @@
 //! A result file, opened read-only.
 
 use super::error::{Error, Result};
-use crate::visdb::{read, Task};
+use crate::visdb::{read, OwnTables, Task};
 use rusqlite::{Connection, OptionalExtension};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -23,12 +23,22 @@ pub(super) struct VisFile {
     pub overflow_check: bool,
     /// Whether the indexes are there that make ranges of nodes and single nodes cheap.
     pub indexed: bool,
+    /// Whether the answer is in the file.
+    pub has_answer: bool,
 }
 
 impl VisFile {
     pub fn open(path: &Path) -> Result<Self> {
         let conn = read::connect(path)?;
-        let mut file = Self { path: path.to_owned(), conn, task: Task::Build, micro_steps: 1, overflow_check: false, indexed: false };
+        let mut file = Self {
+            path: path.to_owned(),
+            conn,
+            task: Task::Build,
+            micro_steps: 1,
+            overflow_check: false,
+            indexed: false,
+            has_answer: false,
+        };
         file.read_schema()?;
         file.read_config()?;
         Ok(file)
@@ -70,6 +80,8 @@ impl VisFile {
                 names.insert(row.get::<_, String>(0).map_err(self.fail())?);
             }
         }
+        let known = matches!(read::own_tables(&self.conn).map_err(self.fail())?, OwnTables::Known(_));
+        self.has_answer = known && ["msprobe_divergence", "msprobe_drift"].iter().all(|table| names.contains(*table));
         self.indexed = ["index2", "index3"].iter().all(|index| names.contains(*index));
         Ok(())
     }

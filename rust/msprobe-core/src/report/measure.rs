@@ -3,10 +3,10 @@
 use super::cells::Cells;
 use super::noise::{dtype, Dtype};
 use crate::visdb::Task;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What a row is to its node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// Data that flows in.
@@ -22,7 +22,7 @@ pub enum Role {
 }
 
 /// Why a row differs without a number that says by how much.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Break {
     /// NaN or infinity on one side only.
@@ -259,7 +259,7 @@ mod tests {
     fn row(task: Task, members: &str) -> Measured {
         let text = format!("{{\"n\": {{\"type\": \"torch.Tensor\", {members}}}}}");
         let mut found = None;
-        for_each_row(&text, |_, cells| found = Some(measure(cells, task))).unwrap();
+        for_each_row(&text, |_, cells: &Cells<'_>| found = Some(measure(cells, task))).unwrap();
         found.unwrap()
     }
 

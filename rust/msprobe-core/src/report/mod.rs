@@ -21,6 +21,7 @@ mod cells;
 mod drift;
 mod error;
 mod evidence;
+mod export;
 mod file;
 mod flow;
 mod marks;
@@ -30,7 +31,9 @@ mod rank;
 mod ranks;
 mod scan;
 mod store;
+mod table;
 mod tolerance;
+mod tree;
 mod twin;
 mod walk;
 
@@ -40,9 +43,12 @@ pub use answer::{
 pub use candidate::What;
 pub use drift::Series;
 pub use error::{Error, Result};
+pub use export::{export, ExportError, Format};
 pub use measure::{Break, Role};
 pub use noise::MULTIPLE;
 pub use store::store;
+pub use table::{Rows, Selection, Table};
+pub use tree::{first_place, tree, Line};
 
 use file::{Place, VisFile};
 use scan::{NodeFacts, Verdict};
@@ -122,11 +128,10 @@ pub fn report(path: &Path, options: &Options) -> Result<Report> {
     if places.is_empty() {
         return Err(Error::unreadable(path, "no such step and rank in this file"));
     }
-    let mut ranks = Vec::new();
-    let mut noise_so_far = HashMap::new();
-    for place in places {
-        ranks.push(rank::rank_report(&file, place, options, &mut noise_so_far)?);
-    }
+    let (noise, ranks) = match stored(&file, &places, options) {
+        Some(stored) => stored,
+        None => measured(&file, places, options)?,
+    };
     Ok(Report {
         schema: SCHEMA,
         tool_version: env!("CARGO_PKG_VERSION"),
@@ -134,14 +139,42 @@ pub fn report(path: &Path, options: &Options) -> Result<Report> {
         graph_type: file.task.graph_type(),
         task: file.task.as_str(),
         micro_steps: file.micro_steps,
-        noise: NoiseUsed {
-            method: if options.noise_twin.is_some() { "twin" } else { "dtype" },
-            multiple: options.noise_multiple,
-            twin: options.noise_twin.as_ref().map(|path| path.display().to_string()),
-        },
+        noise,
         totals: ranks.iter().fold(Counts::default(), |sum, rank| sum.plus(&rank.counts)),
         first_difference: ranks::first_difference(&ranks).cloned(),
         first_verdict: ranks::first_verdict(&ranks).cloned(),
         ranks,
     })
+}
+
+/// The answer that is in the file already, if it is to the same question.
+fn stored(file: &VisFile, places: &[Place], options: &Options) -> Option<(NoiseUsed, Vec<RankReport>)> {
+    let default = Options::default();
+    let same = options.noise_twin.is_none() && options.noise_multiple == default.noise_multiple && options.top <= default.top;
+    if !same || options.only.is_some() {
+        return None;
+    }
+    let mut noise = None;
+    let mut ranks = Vec::new();
+    for &place in places {
+        let (used, rank) = store::stored(file, place, options.top)?;
+        noise.get_or_insert(used);
+        ranks.push(rank);
+    }
+    Some((noise?, ranks))
+}
+
+/// The answer from the rows themselves.
+fn measured(file: &VisFile, places: Vec<Place>, options: &Options) -> Result<(NoiseUsed, Vec<RankReport>)> {
+    let mut ranks = Vec::new();
+    let mut noise_so_far = HashMap::new();
+    for place in places {
+        ranks.push(rank::rank_report(file, place, options, &mut noise_so_far)?);
+    }
+    let noise = NoiseUsed {
+        method: if options.noise_twin.is_some() { "twin" } else { "dtype" }.into(),
+        multiple: options.noise_multiple,
+        twin: options.noise_twin.as_ref().map(|path| path.display().to_string()),
+    };
+    Ok((noise, ranks))
 }

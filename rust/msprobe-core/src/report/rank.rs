@@ -134,13 +134,13 @@ fn miss(file: &VisFile, place: Place, walk: &Walk<'_>) -> Result<Option<Miss>> {
     let node = |order: u32| -> Result<Option<NodeLine>> { Ok(Some(stored(file, place, order)?.line)) };
     Ok(Some(if let Some(grown) = walk.grown {
         let error = grown.output.is_finite().then_some(grown.output);
-        Miss { why: "grew_slowly", node: node(grown.order)?, error, noise: Some(grown.tolerance) }
+        Miss { why: "grew_slowly".into(), node: node(grown.order)?, error, noise: Some(grown.tolerance) }
     } else if let Some((order, error, tolerance)) = walk.nearest {
-        Miss { why: "within_noise", node: node(order)?, error: Some(error), noise: Some(tolerance) }
+        Miss { why: "within_noise".into(), node: node(order)?, error: Some(error), noise: Some(tolerance) }
     } else if walk.counts.compared_rows > 0 {
-        Miss { why: "identical", node: None, error: Some(0.0), noise: None }
+        Miss { why: "identical".into(), node: None, error: Some(0.0), noise: None }
     } else {
-        Miss { why: "nothing_compared", node: None, error: None, noise: None }
+        Miss { why: "nothing_compared".into(), node: None, error: None, noise: None }
     }))
 }
 

@@ -1,7 +1,7 @@
 //! Reads the target nodes of one rank in execution order: rows are parsed and measured by several threads, and handed to one
 //! consumer in order. Memory is bounded by a few thousand nodes.
 
-use super::cells::for_each_row;
+use super::cells::{for_each_row, Cells};
 use super::error::{Error, Result};
 use super::file::{Place, VisFile};
 use super::marks;
@@ -224,7 +224,7 @@ impl Reader<'_> {
     fn rows(&self, node: &str, inputs: &str, outputs: &str) -> Result<Vec<RowFacts>> {
         let mut rows = Vec::new();
         let mut take = |text: &str, is_output: bool| {
-            for_each_row(text, |row_name, cells| {
+            for_each_row(text, |row_name, cells: &Cells<'_>| {
                 let measured = measure(cells, self.task);
                 let role = role(node, row_name, is_output, &measured);
                 rows.push(RowFacts { role, measured, epsilon: measured.dtype.epsilon() });
@@ -254,7 +254,7 @@ impl Reader<'_> {
         let mut coarsest = 0f32;
         for text in [inputs, outputs].into_iter().flatten() {
             // A golden text that cannot be read widens nothing.
-            let _ = for_each_row(&text, |_, cells| {
+            let _ = for_each_row(&text, |_, cells: &Cells<'_>| {
                 if cells.kind.text().contains("Tensor") {
                     coarsest = coarsest.max(super::noise::dtype(cells.dtype.text()).epsilon());
                 }

@@ -1,15 +1,19 @@
 //! The answer as tables of the result file, for those who only show it.
 
-use super::answer::{RankReport, Report};
+use super::answer::{Drift, NoiseUsed, RankReport, Report};
 use super::drift::Series;
+use super::file::{Place, VisFile};
 use crate::visdb::schema::{DIVERGENCE, DRIFT};
 use crate::visdb::{Cell, Complete, Result};
+use rusqlite::OptionalExtension;
+use serde::de::DeserializeOwned;
 use serde::Serialize;
 
 /// Writes what `report` says of every rank into the file that it was made from.
 pub fn store(report: &Report, complete: &Complete) -> Result<()> {
     let connection = complete.connection()?;
-    let found: Vec<_> = report.ranks.iter().flat_map(|rank| divergence(rank).into_iter().map(move |row| (rank, row))).collect();
+    let found: Vec<_> =
+        report.ranks.iter().flat_map(|rank| divergence(rank, &report.noise).into_iter().map(move |row| (rank, row))).collect();
     let rows: Vec<_> = found.iter().map(|(rank, row)| row.cells(rank)).collect();
     complete.add_table(&connection, &DIVERGENCE, &rows)?;
     let halves = |rank| [(rank, "backward"), (rank, "forward")];
@@ -63,9 +67,10 @@ impl Row<'_> {
 }
 
 /// The rows of a rank, in the order of the key.
-fn divergence(rank: &RankReport) -> Vec<Row<'_>> {
+fn divergence<'a>(rank: &'a RankReport, noise: &NoiseUsed) -> Vec<Row<'a>> {
     let mut rows = Vec::new();
     let mut add = |kind, position, node, detail| rows.push(Row { kind, position, node, detail });
+    add("counts", 0, None, json(&rank.counts));
     if let Some(found) = &rank.first_difference {
         add("first_difference", 0, Some((found.node.as_str(), found.order)), json(found));
     }
@@ -80,8 +85,73 @@ fn divergence(rank: &RankReport) -> Vec<Row<'_>> {
     if let Some(miss) = &rank.nearest_miss {
         add("nearest_miss", 0, miss.node.as_ref().map(|line| (line.node.as_str(), line.order)), json(miss));
     }
+    add("noise", 0, None, json(noise));
     for (position, found) in rank.runner_ups.iter().enumerate() {
         add("runner_up", position, Some((found.node.as_str(), found.order)), json(found));
     }
     rows
+}
+
+/// What the file says of a rank; `None` if it does not, or if its nodes were matched anew since.
+pub(super) fn stored(file: &VisFile, place: Place, runner_ups: usize) -> Option<(NoiseUsed, RankReport)> {
+    // Whatever goes wrong, the rows still tell.
+    if !file.has_answer || is_modified(file, place).ok()? {
+        return None;
+    }
+    let mut details = Vec::new();
+    let sql = "SELECT kind, detail FROM msprobe_divergence WHERE step = ?1 AND rank = ?2 ORDER BY kind, position";
+    let mut statement = file.conn.prepare_cached(sql).ok()?;
+    let mut rows = statement.query((place.step, place.rank)).ok()?;
+    while let Some(row) = rows.next().ok()? {
+        details.push((row.get::<_, String>(0).ok()?, row.get::<_, String>(1).ok()?));
+    }
+    let mut kept: Vec<_> = all(&details, "runner_up")?;
+    kept.truncate(runner_ups);
+    let report = RankReport {
+        step: place.step,
+        rank: place.rank,
+        counts: one(&details, "counts")??,
+        first_difference: one(&details, "first_difference")?,
+        first_verdict: one(&details, "first_verdict")?,
+        first_overflow: one(&details, "first_overflow")?,
+        runner_ups: kept,
+        flows_into: all(&details, "flows_into")?,
+        nearest_miss: one(&details, "nearest_miss")?,
+        listed: Vec::new(),
+        listed_total: None,
+        drift: Drift { forward: series(file, place, "forward")?, backward: series(file, place, "backward")? },
+    };
+    Some((one(&details, "noise")??, report))
+}
+
+fn is_modified(file: &VisFile, place: Place) -> rusqlite::Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM tb_nodes WHERE step = ?1 AND rank = ?2 AND modified = 1)";
+    file.conn.query_row(sql, (place.step, place.rank), |row| row.get(0))
+}
+
+/// All details of a kind; `None` if one cannot be read.
+fn all<T: DeserializeOwned>(details: &[(String, String)], kind: &str) -> Option<Vec<T>> {
+    details.iter().filter(|detail| detail.0 == kind).map(|detail| serde_json::from_str(&detail.1).ok()).collect()
+}
+
+/// The detail of a kind, if there is one; `None` if it cannot be read.
+#[allow(clippy::option_option)] // damaged, absent, there
+fn one<T: DeserializeOwned>(details: &[(String, String)], kind: &str) -> Option<Option<T>> {
+    Some(all(details, kind)?.pop())
+}
+
+/// A half of the drift; empty if there is none, `None` if it cannot be read.
+fn series(file: &VisFile, place: Place, half: &str) -> Option<Series> {
+    let sql = "SELECT nodes_per_point, node_order, error, noise FROM msprobe_drift WHERE step = ?1 AND rank = ?2 AND half = ?3";
+    let read =
+        |row: &rusqlite::Row<'_>| Ok((row.get::<_, u32>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?, row.get::<_, String>(3)?));
+    let found = file.conn.query_row(sql, (place.step, place.rank, half), read).optional().ok()?;
+    let Some((nodes_per_point, order, error, noise)) = found else { return Some(Series { nodes_per_point: 1, ..Series::default() }) };
+    let list = |text: &str| serde_json::from_str(text).ok();
+    Some(Series {
+        order: list(&order)?,
+        error: serde_json::from_str(&error).ok()?,
+        noise: serde_json::from_str(&noise).ok()?,
+        nodes_per_point,
+    })
 }

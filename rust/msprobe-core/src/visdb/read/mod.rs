@@ -327,6 +327,11 @@ fn bound(path: &Path, connection: &Connection) -> Result<Arc<AtomicU64>> {
     Ok(rounds)
 }
 
+/// Whether the file behind a connection has tables of ours.
+pub(crate) fn own_tables(connection: &Connection) -> rusqlite::Result<OwnTables> {
+    OwnTables::find(connection)
+}
+
 /// An error of SQLite on `path` in words that a user can act on.
 pub(crate) fn explain(path: &Path, error: rusqlite::Error) -> Error {
     open::explain(path, error)

@@ -1,0 +1,53 @@
+"""`tree`: the tree with its verdicts, for people without a browser."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+EXAMPLES = """\
+Examples:
+  two levels from the top:
+      msprobe-rs tree FILE.vis.db --depth 2
+  what is inside a module:
+      msprobe-rs tree FILE.vis.db Module.layers.1.mlp.Mlp.forward.0
+"""
+
+MARKS = {"error": "E", "warning": "W", "pass": ".", None: " "}
+
+
+def tree(
+    file: Annotated[str, typer.Argument(metavar="FILE.vis.db", help="A result, also one that msProbe wrote.")],
+    node: Annotated[str | None, typer.Argument(metavar="[NODE]", help="Start here instead of at the root.")] = None,
+    depth: Annotated[int, typer.Option("--depth", metavar="N", min=0, help="Levels to show (2).")] = 2,
+    rank: Annotated[int | None, typer.Option("--rank", metavar="N", help="This rank (the first).")] = None,
+    step: Annotated[int | None, typer.Option("--step", metavar="N", help="This step (the first).")] = None,
+    golden: Annotated[bool, typer.Option("--golden", help="The golden tree.")] = False,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Lines to show (1000).")] = 1000,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+) -> int:
+    """Print the tree: E error, W warning, . pass, and nothing where nothing was compared."""
+    from msprobe import _native
+    from msprobe.cli import log
+    from msprobe.cli.exits import Exit, Refusal
+
+    try:
+        text = _native.tree(file, node, depth=depth, golden=golden, step=step, rank=rank, limit=limit)
+    except _native.EngineError as error:
+        status, message = error.args
+        raise Refusal(message, Exit(status)) from error
+    if as_json:
+        log.answer(text)
+        return Exit.DONE
+    found = json.loads(text)
+    for line in found["lines"]:
+        words = [line["node"], line["overflow"] or ""]
+        if line["children"] and line["depth"] == depth:
+            words.append(f"({line['children']:,} inside)")
+        mark = MARKS.get(line["verdict"], " ")
+        log.answer(log.one_line(f"{mark} {'  ' * line['depth']}{'   '.join(word for word in words if word)}"))
+    if found["more"]:
+        log.answer("and more; --limit shows them")
+    return Exit.DONE

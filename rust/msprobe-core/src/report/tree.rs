@@ -1,0 +1,88 @@
+//! The tree as lines, for a terminal.
+
+use super::error::{Error, Result};
+use super::evidence::verdict;
+use crate::name::NodeKind;
+use crate::visdb::{Detail, GraphId, Node, Reader};
+use serde::Serialize;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+/// One node of the tree.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Line {
+    /// Levels below the node asked for, from 0.
+    pub depth: u32,
+    /// Name.
+    pub node: String,
+    /// `module`, `api` or `collection`; null for a type that is not known.
+    pub kind: Option<&'static str>,
+    /// `error`, `warning`, `pass`; null if nothing was compared.
+    pub verdict: Option<&'static str>,
+    /// Overflow level.
+    pub overflow: Option<String>,
+    /// Name of the partner.
+    pub partner: Option<String>,
+    /// Number of children.
+    pub children: usize,
+}
+
+/// The first step and rank of the file, of those asked for.
+pub fn first_place(path: &Path, step: Option<u64>, rank: Option<u64>) -> Result<(u64, u64)> {
+    let parts = Reader::open(path)?.parts()?;
+    let found = parts.into_iter().find(|part| step.is_none_or(|step| step == part.0) && rank.is_none_or(|rank| rank == part.1));
+    found.ok_or_else(|| Error::unreadable(path, "no such step and rank in this file"))
+}
+
+/// The lines below `node` (the root without a name) down to `depth` levels, in execution order, and whether there are more
+/// than `limit`.
+pub fn tree(path: &Path, graph: GraphId, node: Option<&str>, depth: u32, limit: usize) -> Result<(Vec<Line>, bool)> {
+    let reader = Reader::open(path)?;
+    let first = match node {
+        Some(name) => reader.node(graph, name, Detail::Tree)?,
+        None => reader.root(graph)?,
+    };
+    let Some(first) = first else {
+        let what = node.map_or_else(|| "no node".to_owned(), |name| format!("no node {name}"));
+        return Err(Error::unreadable(path, format!("{what} in step {}, rank {}", graph.step, graph.rank)));
+    };
+    let mut lines = Vec::new();
+    // The way down: an explicit stack, because trees may be deeper than the program's own.
+    let mut waiting = vec![(0, first)];
+    while let Some((level, node)) = waiting.pop() {
+        if lines.len() == limit {
+            return Ok((lines, true));
+        }
+        if level < depth && !node.is_leaf() {
+            let from = waiting.len();
+            reader.for_each_child(graph, &node.name, Detail::Tree, None, |child| {
+                waiting.push((level + 1, child.to_node()));
+                // What lies behind the limit is not told.
+                if waiting.len() - from > limit {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
+            })?;
+            waiting[from..].reverse();
+        }
+        lines.push(line(level, &node));
+    }
+    Ok((lines, false))
+}
+
+fn line(depth: u32, node: &Node) -> Line {
+    Line {
+        depth,
+        node: node.name.clone(),
+        kind: node.kind().map(|kind| match kind {
+            NodeKind::Module => "module",
+            NodeKind::Api => "api",
+            NodeKind::Collection => "collection",
+        }),
+        verdict: node.precision_index.map(verdict),
+        overflow: node.overflow_level.clone().filter(|level| !level.is_empty()),
+        partner: node.partner().map(std::borrow::Cow::into_owned),
+        children: node.children().map_or(0, |children| children.len()),
+    }
+}

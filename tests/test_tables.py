@@ -1,0 +1,166 @@
+"""tree, export, and the Python API, against what SQL says of the same file."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import msprobe as package
+from tests.conftest import DATA, Command
+
+FILE = DATA / "visdb" / "compare_tensor.vis.db"
+LLAMA = DATA / "dumps" / "llama_perturbed"
+TARGET, GOLDEN = LLAMA / "target" / "step0" / "rank0", LLAMA / "golden" / "step0" / "rank0"
+
+
+def stored(sql: str) -> list[Any]:
+    with sqlite3.connect(f"file:{FILE}?mode=ro&immutable=1", uri=True) as database:
+        return database.execute(sql).fetchall()
+
+
+def parameters() -> list[tuple[str, str, dict[str, str]]]:
+    """Node, row and cells of every parameter of the target."""
+    found = []
+    for name, *sides in stored("SELECT node_name, input_data, output_data FROM tb_nodes WHERE data_source = 'NPU' ORDER BY node_order"):
+        for side in sides:
+            found += [(name, row, cells) for row, cells in json.loads(side or "{}").items()]
+    return found
+
+
+# tree
+
+
+def test_tree_is_the_stored_tree(msprobe: Command) -> None:
+    done = msprobe("tree", FILE, "--depth", "99", "--json")
+    lines = json.loads(done.out)["lines"]
+    sql = "SELECT node_name, up_node, precision_index FROM tb_nodes WHERE data_source = 'NPU'"
+    expected = {name: (parent, {0: "pass", 0.5: "warning", 1: "error", None: None}[index]) for name, parent, index in stored(sql)}
+    way: list[str] = []
+    seen = {}
+    for line in lines:
+        del way[line["depth"] :]
+        seen[line["node"]] = (way[-1] if way else "", line["verdict"])
+        way.append(line["node"])
+    assert seen == expected
+
+
+def test_tree_for_people(msprobe: Command) -> None:
+    lines = msprobe("tree", FILE, "--depth", "1").out.splitlines()
+    assert lines[0].strip().startswith("DefaultModel")
+    children = stored("SELECT node_name FROM tb_nodes WHERE data_source = 'NPU' AND up_node = 'DefaultModel' ORDER BY node_order")
+    assert [line[2:].split()[0] for line in lines[1:]] == [name for (name,) in children]
+    assert msprobe("tree", FILE, "--limit", "3").out.splitlines()[3:] == ["and more; --limit shows them"]
+
+
+def test_tree_of_no_node_is_one_line(msprobe: Command) -> None:
+    done = msprobe("tree", FILE, "Module.nowhere")
+    assert (done.status, done.out, done.err.count("\n")) == (1, "", 1)
+    assert "no node Module.nowhere" in done.err
+
+
+# export
+
+
+def test_csv_has_a_row_for_each_parameter(msprobe: Command, tmp_path: Path) -> None:
+    done = msprobe("export", FILE, "-o", tmp_path / "x.csv")
+    assert done.status == 0, done.err
+    with (tmp_path / "x.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    expected = parameters()
+    assert f"{len(expected):,} rows" in done.out
+    assert len(rows) == len(expected) > 100
+    for row, (node, name, cells) in zip(rows, expected, strict=True):
+        assert (row["node"], row["parameter"]) == (node, name.removeprefix(node + "."))
+        # Texts that a spreadsheet would run begin with an apostrophe.
+        assert row["dtype"].removeprefix("'") == cells.get("dtype", "")
+        for key, column in (("Max", "max"), ("Norm", "norm"), ("Cosine", "cosine"), ("MaxAbsErr", "max_absolute_error")):
+            try:
+                number = repr(float(cells[key]))
+            except (KeyError, ValueError):
+                number = ""
+            assert row[column] == number, (node, name, key)
+
+
+def test_json_has_the_same_rows(msprobe: Command, tmp_path: Path) -> None:
+    msprobe("export", FILE, "-o", tmp_path / "x.json")
+    msprobe("export", FILE, "-o", tmp_path / "x.csv")
+    rows = json.loads((tmp_path / "x.json").read_text())
+    with (tmp_path / "x.csv").open(newline="") as file:
+        reader = csv.DictReader(file)
+        assert list(rows[0]) == reader.fieldnames
+        assert len(rows) == len(list(reader))
+
+
+def test_parquet_has_the_same_rows(msprobe: Command, tmp_path: Path) -> None:
+    polars = pytest.importorskip("polars", reason="Parquet needs Polars: pip install polars")
+    done = msprobe("export", FILE, "-o", tmp_path / "x.parquet")
+    assert done.status == 0, done.err
+    assert polars.read_parquet(tmp_path / "x.parquet").equals(package.open(FILE).parameters())
+
+
+def test_an_unknown_ending_is_wrong_usage(msprobe: Command, tmp_path: Path) -> None:
+    done = msprobe("export", FILE, "-o", tmp_path / "x.txt")
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_broken_file_leaves_nothing(msprobe: Command, tmp_path: Path) -> None:
+    broken = tmp_path / "x.vis.db"
+    broken.write_bytes(FILE.read_bytes()[:-4096])
+    done = msprobe("export", broken, "-o", tmp_path / "x.csv")
+    assert (done.status, done.err.count("\n")) == (1, 1)
+    assert list(tmp_path.iterdir()) == [broken]
+
+
+# Python
+
+
+def test_frames_hold_what_is_stored() -> None:
+    pytest.importorskip("polars", reason="frames need Polars: pip install polars")
+    result = package.open(FILE)
+    nodes = result.nodes()
+    expected = stored("SELECT node_order, node_name FROM tb_nodes WHERE data_source = 'NPU' ORDER BY node_order")
+    assert nodes.select("node_order", "node").rows() == expected
+    assert result.parameters().select("node", "parameter").rows() == [(n, row.removeprefix(n + ".")) for n, row, _ in parameters()]
+    count = stored("SELECT count(*) FROM tb_nodes WHERE data_source = 'Bench'")[0][0]
+    assert result.nodes(golden=True).height == count
+    assert result.nodes(rank=7).height == 0
+
+
+def test_children_are_the_stored_ones() -> None:
+    (text,) = stored("SELECT sub_nodes FROM tb_nodes WHERE data_source = 'NPU' AND up_node = ''")[0]
+    assert package.open(FILE).children() == json.loads(text)
+
+
+def test_compare_and_build(tmp_path: Path) -> None:
+    result = package.compare(TARGET, GOLDEN, output=tmp_path)
+    found = result.first_difference()
+    assert found is not None
+    assert found["node"] == "Module.model.layers.1.mlp.down_proj.Linear.forward.0"
+    assert package.build(TARGET, output=tmp_path).report()["graph_type"] == "build"
+
+
+def test_errors_are_one_line(tmp_path: Path) -> None:
+    with pytest.raises(package.MsprobeError, match="cannot open"):
+        package.open(tmp_path / "absent.vis.db")
+    with pytest.raises(package.MsprobeError, match="absent"):
+        package.compare(tmp_path / "absent", GOLDEN, output=tmp_path)
+
+
+def test_a_stream_can_be_taken_without_polars() -> None:
+    capsule = package.open(FILE).rows().__arrow_c_stream__()
+    assert type(capsule).__name__ == "PyCapsule"
+    assert "arrow_array_stream" in repr(capsule)
+
+
+def test_import_is_lazy() -> None:
+    code = "import sys, msprobe; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"msprobe._native", "msprobe.analysis", "polars", "json"} & set(loaded)
