@@ -59,7 +59,7 @@ def _parquet(rows: _native.Rows, output: Path) -> int:
 
 WRITERS: dict[str, Callable[[Path, Path], None]] = {".html": _page}
 """Ending of the output to what writes it."""
-TABLES: "dict[str, Callable[[_native.Rows, Path], int]]" = {".csv": _csv, ".json": _json, ".parquet": _parquet}
+TABLES: dict[str, Callable[[_native.Rows, Path], int]] = {".csv": _csv, ".json": _json, ".parquet": _parquet}
 """The same for tables; the writers return the number of rows."""
 ENDINGS = ", ".join([*WRITERS, *TABLES])
 TABLE = "Rows of .csv, .json and .parquet"

@@ -132,7 +132,16 @@ impl State {
         warnings.extend(plan.one_sided.iter().cloned());
         let left_out = plan.left_out.iter().map(|(step, reason)| LeftOut { step: *step, rank: None, reason: reason.clone() }).collect();
         let summary = Summary { compare: request.golden.is_some(), warnings, left_out, ..Summary::default() };
-        State { columns: Vec::new(), writer: None, fatal: None, summary, noise_twin: None, micro_steps: 1, usage: Usage::default(), links: Links::default() }
+        State {
+            columns: Vec::new(),
+            writer: None,
+            fatal: None,
+            summary,
+            noise_twin: None,
+            micro_steps: 1,
+            usage: Usage::default(),
+            links: Links::default(),
+        }
     }
 
     fn leave_out(&mut self, pair: &Pair, reason: String) {
