@@ -7,9 +7,9 @@
 //! |---|---|
 //! | [`pipeline`] | steps, ranks, jobs, progress, cancellation |
 //! | [`view`] [`edit`] `report` [`page`] | questions to a finished file, changes to it, its tree as a page |
-//! | [`visdb`] | the one place that knows the file format |
 //! | [`links`] | communication nodes across ranks |
 //! | [`part`] | one rank, compared and rendered to rows |
+//! | [`visdb`] | the one place that knows the file format |
 //! | [`verdict`] | pass, warning, error |
 //! | [`metrics`] | numbers of one parameter pair |
 //! | [`matching`] | which node and which parameter faces which |

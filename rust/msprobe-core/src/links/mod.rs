@@ -25,7 +25,7 @@ mod text;
 
 use std::collections::BTreeMap;
 
-use crate::visdb::{Complete, Result, Side};
+use crate::visdb::{Complete, Error, Result, Side};
 pub use call::RankCalls;
 pub use tally::{Reason, Tally};
 
@@ -42,11 +42,11 @@ impl Links {
         self.steps.entry(step).or_default().push((rank, side, calls));
     }
 
-    /// Writes the links into the file, each step and side on its own.
-    pub fn write(self, file: &Complete, overflow_check: bool) -> Result<Tally> {
+    /// Writes the links into the file, each step and side on its own. `None` if `stop` said so meanwhile.
+    pub fn write(self, file: &Complete, overflow_check: bool, stop: impl Fn() -> bool) -> Result<Option<Tally>> {
         let mut tally = Tally::default();
         if self.steps.values().flatten().all(|(_, _, calls)| calls.is_empty()) {
-            return Ok(tally);
+            return Ok(Some(tally));
         }
         let mut rows = file.communication_nodes(overflow_check)?;
         for parts in self.steps.into_values() {
@@ -56,10 +56,20 @@ impl Links {
                 sides[side as usize].push(join::Rank { number: rank, calls, nodes });
             }
             for ranks in sides.iter().filter(|ranks| ranks.len() > 1) {
-                join::join(ranks, &mut tally, |row, links| rows.store(row, links))?;
+                let stored = join::join(ranks, &mut tally, |row, links| {
+                    if stop() {
+                        return Err(None);
+                    }
+                    rows.store(row, links).map_err(Some)
+                });
+                match stored {
+                    Ok(()) => {}
+                    Err(None) => return Ok(None),
+                    Err(Some(reason)) => return Err::<_, Error>(reason),
+                }
             }
         }
         rows.finish()?;
-        Ok(tally)
+        Ok(Some(tally))
     }
 }

@@ -328,6 +328,48 @@ proptest! {
     }
 }
 
+/// Values as an entry might hold them in the place of an argument, sane or not.
+fn odd_value() -> impl Strategy<Value = Json> {
+    let leaf = prop_oneof![
+        Just(Json::Null),
+        any::<bool>().prop_map(Json::from),
+        any::<i64>().prop_map(Json::from),
+        (0..3i64).prop_map(Json::from),
+        any::<f64>().prop_map(Json::from),
+        "[0-9, .\\[\\]-]{0,6}".prop_map(Json::from),
+    ];
+    let keys = ["value", "group", "group_ranks", "group_id", "dst", "src", "op", "peer", "tag", "tensor", "dtype", "shape"];
+    leaf.prop_recursive(4, 24, 4, move |inner| {
+        let object = proptest::collection::vec((proptest::sample::select(keys.to_vec()), inner.clone()), 0..4);
+        prop_oneof![
+            proptest::collection::vec(inner, 0..4).prop_map(Json::from),
+            object.prop_map(|members| Json::Object(members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())),
+        ]
+    })
+}
+
+proptest! {
+    /// Whatever stands in the entries: every link names a rank and a node that are there.
+    #[test]
+    fn links_of_anything_lead_somewhere(
+        apis in proptest::collection::vec(proptest::sample::select(vec!["send", "recv", "broadcast", "all_reduce", "batch_isend_irecv", "x"]), 1..6),
+        entries in proptest::collection::vec((odd_value(), odd_value(), odd_value()), 6),
+    ) {
+        let calls: Vec<Call> = apis.iter().zip(&entries).enumerate().map(|(number, (api, (positional, keywords, output)))| {
+            (format!("{api}.{number}"), json!({"input_args": positional, "input_kwargs": keywords, "output": [output]}))
+        }).collect();
+        let (found, _) = linked(&[(0, calls.clone()), (1, calls.clone())]);
+        for links in found.iter().flatten().filter(|links| !links.is_null()) {
+            for (rank, partner) in links["nodes_info"].as_object().unwrap() {
+                prop_assert!(["0", "1"].contains(&rank.as_str()));
+                let name = partner[1].as_str().unwrap();
+                let known = calls.iter().any(|(call, _)| format!("Distributed.{call}.forward") == name);
+                prop_assert!(known, "{}", name);
+            }
+        }
+    }
+}
+
 #[test]
 fn many_calls_between_the_same_two() {
     let many = |api: &str, key: &str, peer: i64| -> Vec<Call> {

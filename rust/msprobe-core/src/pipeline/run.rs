@@ -244,7 +244,8 @@ impl State {
         }
         self.describe(request, &mut writer)?;
         let file = writer.complete(&self.config(request))?;
-        let links = std::mem::take(&mut self.links).write(&file, request.overflow_check)?;
+        let stop = || progress.is_cancelled();
+        let links = std::mem::take(&mut self.links).write(&file, request.overflow_check, stop)?.ok_or(Error::Interrupted)?;
         if links.unlinked() > 0 {
             self.summary.warnings.push(links.to_string());
         }
