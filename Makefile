@@ -71,7 +71,7 @@ fuzz: ## Every fuzz target for a minute
 fuzz-smoke: ## Every fuzz target for ten seconds
 	scripts/fuzz.sh 10
 
-bench: $(VENV)/installed ## The only place of timings: beside msProbe 26.2, into BENCHMARKS.md (BENCHES="reading .." for some)
+bench: $(VENV)/installed $(VENV)/test-tools ## The only place of timings: beside msProbe 26.2, into BENCHMARKS.md (BENCHES="reading .." for some)
 	$(call need,cargo,install Rust 1.89 or newer)
 	$(BIN)/python -m benches $(BENCHES)
 

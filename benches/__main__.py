@@ -11,7 +11,7 @@ import importlib
 
 from benches import document
 
-BENCHES = ("start_up", "whole_commands", "reading")
+BENCHES = ("start_up", "whole_commands", "reading", "tensor_pairs")
 
 
 def main() -> None:

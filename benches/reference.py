@@ -21,3 +21,14 @@ def command() -> str:
         subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
         subprocess.run([VENV / "bin" / "pip", "install", "--quiet", PACKAGE], check=True)
     return str(msprobe)
+
+
+def with_torch() -> str:
+    """The same command, able to read tensors: torch is installed beside it if it is ours to install, and must be there otherwise."""
+    msprobe = command()
+    python = Path(msprobe).parent / "python"
+    if subprocess.run([python, "-c", "import torch"], check=False, capture_output=True).returncode:
+        if os.environ.get("MSPROBE_REFERENCE"):
+            raise SystemExit(f"{python} cannot import torch, which msProbe needs to compare tensors")
+        subprocess.run([VENV / "bin" / "pip", "install", "--quiet", "torch"], check=True)
+    return msprobe

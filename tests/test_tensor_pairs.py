@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from msprobe._native import Viewer
 from tests.conftest import Run
 from tests.dumps import API, MODULE, TENSOR, TREE, nodes, write
 from tests.recorded import unpacked
@@ -176,6 +177,22 @@ def test_the_numbers_of_our_own_table(tmp_path: Path, run: Run) -> None:
     spacing = np.spacing(np.maximum(np.abs(target[finite]), np.abs(golden[finite]))).astype(np.float64)
     assert found["ulp"] == np.max(np.abs(n - b) / spacing)
     assert (sound["equal"], sound["largest_at"], sound["ulp"]) == (1, None, 0)
+
+
+def test_the_viewer_shows_them(tmp_path: Path, run: Run) -> None:
+    target, golden = np.float32([[1, NAN], [3, INF]]), np.float32([[1, NAN], [4, INF]])
+    file = run.result(side(tmp_path / "t", target), side(tmp_path / "g", golden))
+    question = {"path": file.name, "step": "0", "rank": "0", "side": "target", "name": API}
+    status, body = Viewer(file.parent).answer("node", list(question.items()))
+    assert status == 200
+    answer = json.loads(body)
+    first = answer["rows"][0]
+    columns = ["Equal bits", "ULP", "Largest at", "NaN", "Inf"]
+    # At four the numbers of float32 are 2^-21 apart.
+    assert [first["target"][column] for column in columns] == ["0.75", str(2**21), "[1, 0]", "1", "1"]
+    assert [first["golden"].get(column) for column in columns] == [None, None, None, "1", "1"]
+    places = [answer["columns"].index(column) for column in ("Five Thousandths Err Ratio", *columns)]
+    assert places == sorted(places)
 
 
 def test_counts_of_nan_also_where_they_do_not_match(tmp_path: Path, run: Run) -> None:

@@ -13,7 +13,7 @@ export interface Line {
 }
 
 /** Columns that only measure how far the two sides are apart: they stand in the target's row. */
-const MEASURES = /diff$|RelativeErr$|^Cosine$|^EucDist$|^MaxAbsErr$|Err Ratio$|^Result$|^Err_message$|Consistent$/;
+const MEASURES = /diff$|RelativeErr$|^Cosine$|^EucDist$|^MaxAbsErr$|Err Ratio$|^Result$|^Err_message$|Consistent$|^Equal bits$|^ULP$|^Largest at$/;
 
 export function isMeasure(column: string): boolean {
   return MEASURES.test(column);

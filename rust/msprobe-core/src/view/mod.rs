@@ -24,6 +24,7 @@ mod outline;
 mod rows;
 mod search;
 mod summary;
+mod tensors;
 mod tree;
 
 pub use error::ViewError;

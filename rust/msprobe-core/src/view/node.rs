@@ -4,7 +4,7 @@ use super::args::bad;
 use super::error::ViewError;
 use super::file::VisFile;
 use super::outline::{overflow_code, verdict_of};
-use super::{rows, Question};
+use super::{rows, tensors, Question};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -39,12 +39,12 @@ struct Node {
 }
 
 #[derive(Serialize)]
-struct Pair {
+pub(super) struct Pair {
     /// Name without the node's name: `input.0`, `parameters.weight`.
-    name: String,
-    output: bool,
-    target: Option<Value>,
-    golden: Option<Value>,
+    pub(super) name: String,
+    pub(super) output: bool,
+    pub(super) target: Option<Value>,
+    pub(super) golden: Option<Value>,
     /// The golden row's name where it is another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     golden_name: Option<String>,
@@ -95,6 +95,10 @@ pub(crate) fn details(question: &Question<'_>) -> Result<Vec<u8>, ViewError> {
         };
         let (left, right) = (read(target, 0), read(golden, 1));
         face(left, right, output, &mut pairs);
+    }
+    if let Some(target) = target.filter(|target| !target.modified) {
+        let facts = rows::tensors(&file, target.place.step, target.place.rank, &target.place.name)?;
+        tensors::add(facts, &target.place.name, &mut pairs);
     }
     let columns = columns(&pairs);
     let total = pairs.len();
@@ -215,10 +219,15 @@ fn parameters(text: &str, node: &str) -> Result<Vec<(String, Value)>, String> {
         .unwrap_or_default()
         .into_iter()
         .map(|(key, row)| {
-            let name = key.strip_prefix(node).and_then(|rest| rest.strip_prefix('.')).map_or_else(|| key.clone(), str::to_owned);
+            let name = row_name(&key, node).to_owned();
             (name, row)
         })
         .collect())
+}
+
+/// The name of a row without that of its node.
+pub(super) fn row_name<'k>(key: &'k str, node: &str) -> &'k str {
+    key.strip_prefix(node).and_then(|rest| rest.strip_prefix('.')).unwrap_or(key)
 }
 
 /// Rows of the same name face each other; what is left does so by position, as the comparison paired it.
@@ -241,7 +250,7 @@ fn face(target: Vec<(String, Value)>, golden: Vec<(String, Value)>, output: bool
 
 /// The usual columns first, in the order of the comparison's own, then others as they come.
 fn columns(pairs: &[Pair]) -> Vec<String> {
-    const ORDER: [&str; 31] = [
+    const ORDER: [&str; 36] = [
         "Result",
         "type",
         "dtype",
@@ -264,6 +273,11 @@ fn columns(pairs: &[Pair]) -> Vec<String> {
         "MaxAbsErr",
         "One Thousandth Err Ratio",
         "Five Thousandths Err Ratio",
+        tensors::EQUAL,
+        tensors::ULP,
+        tensors::LARGEST_AT,
+        tensors::NAN,
+        tensors::INFINITE,
         "md5",
         "requires_grad",
         "Requires_grad Consistent",

@@ -71,6 +71,48 @@ pub(crate) fn scan_parameters(file: &VisFile, step: i64, rank: i64, mut each: im
     Ok(())
 }
 
+/// What our own table knows of a pair of tensors.
+pub(crate) struct TensorFacts {
+    pub(crate) output: bool,
+    /// Full name of the target's row.
+    pub(crate) row: String,
+    /// Index of a largest difference, as a JSON list.
+    pub(crate) largest_at: Option<String>,
+    pub(crate) equal: Option<f64>,
+    pub(crate) ulp: Option<f64>,
+    /// Target and golden.
+    pub(crate) nan: [i64; 2],
+    /// Target and golden.
+    pub(crate) infinite: [i64; 2],
+}
+
+/// The compared tensors of a target node; none in files without such a table.
+pub(crate) fn tensors(file: &VisFile, step: i64, rank: i64, node: &str) -> Result<Vec<TensorFacts>, ViewError> {
+    if !file.own_tables.iter().any(|name| name == "msprobe_tensor") {
+        return Ok(Vec::new());
+    }
+    let sql = "SELECT place, row_name, largest_at, equal, ulp, target_nan, golden_nan, target_inf, golden_inf FROM msprobe_tensor \
+               WHERE step = ?1 AND rank = ?2 AND node_name = ?3";
+    let fail = |error: rusqlite::Error| file.fail(&error);
+    let mut statement = file.conn.prepare(sql).map_err(fail)?;
+    let mut found = statement.query((step, rank, node)).map_err(fail)?;
+    let mut facts = Vec::new();
+    while let Some(row) = found.next().map_err(fail)? {
+        let count = |column| integer(row, column).unwrap_or(0);
+        let largest_at = text(row, 2).into_owned();
+        facts.push(TensorFacts {
+            output: text(row, 0) == "output",
+            row: text(row, 1).into_owned(),
+            largest_at: Some(largest_at).filter(|index| !index.is_empty()),
+            equal: real(row, 3),
+            ulp: real(row, 4),
+            nan: [count(5), count(6)],
+            infinite: [count(7), count(8)],
+        });
+    }
+    Ok(facts)
+}
+
 /// The row `tb_config`, columns as texts.
 pub(crate) struct Config {
     pub(crate) graph_type: String,
