@@ -47,7 +47,7 @@ pub(super) struct Pair {
     pub(super) golden: Option<Value>,
     /// The golden row's name where it is another one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    golden_name: Option<String>,
+    pub(super) golden_name: Option<String>,
 }
 
 #[derive(Serialize)]
