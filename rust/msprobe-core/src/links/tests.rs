@@ -36,7 +36,10 @@ fn linked(ranks: &[(u64, Vec<Call>)]) -> (Vec<Vec<Json>>, Tally) {
     let mut tally = Tally::default();
     let mut stored = vec![Json::Null; row as usize];
     let Ok(()) = join(&ranks, &mut tally, |row, text| -> Result<(), Infallible> {
-        stored[row as usize] = serde_json::from_str(text).unwrap();
+        let object: Json = serde_json::from_str(text).unwrap();
+        // A key that stands there twice would be one after reading.
+        assert_eq!(text.matches(r#"": ["Nan", "#).count(), object["nodes_info"].as_object().unwrap().len(), "{text}");
+        stored[row as usize] = object;
         Ok(())
     });
     let mut stored = stored.into_iter();
@@ -155,6 +158,19 @@ fn a_root_has_all_and_all_have_the_root() {
     // The root of scatter is 0 unless said otherwise, and the group everybody.
     let (found, _) = linked(&[(0, vec![call("scatter.0", &[], &json!({}))]), (1, vec![call("scatter.0", &[], &json!({}))])]);
     assert_eq!((&found[0][0], &found[1][0]), (&links("send", &[(1, "scatter.0")]), &links("receive", &[(0, "scatter.0")])));
+}
+
+#[test]
+fn a_root_that_others_do_not_know_is_not_theirs() {
+    let from = |root| call("broadcast.0", &[Json::Null, int(root)], &json!({}));
+    let (found, tally) = linked(&[(0, vec![from(0)]), (1, vec![from(2)]), (2, vec![from(0)])]);
+    assert_eq!(found[0], [links("send", &[(2, "broadcast.0")])]);
+    assert_eq!((&found[1][0], &found[2][0]), (&Json::Null, &links("receive", &[(0, "broadcast.0")])));
+    assert_eq!(tally.of(Reason::Differs), 1);
+    // Rank 2 names a group in which the root does not name rank 2.
+    let within = |ranks: &[u64]| call("broadcast.0", &[], &json!({"src": int(0), "group": {"group_ranks": ranks, "group_id": "x"}}));
+    let (found, _) = linked(&[(0, vec![within(&[0, 1])]), (1, vec![within(&[0, 1])]), (2, vec![within(&[0, 1, 2])])]);
+    assert_eq!((&found[1][0], &found[2][0]), (&links("receive", &[(0, "broadcast.0")]), &Json::Null));
 }
 
 #[test]
