@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import DATA, Command, Run, big_data
+from tests.conftest import DATA, ROOT, Command, Run, big_data
 from tests.recorded import LOSING, unpacked
 
 # What the READMEs beside the dumps say was changed: dump, node, what differs, and where it is looked at.
@@ -115,8 +115,12 @@ def test_the_run_the_file_and_the_report_say_the_same(msprobe: Command, tmp_path
     document = json.loads(done.out)
     file = Path(document["output"])
     told = answer(msprobe, file)
-    said = {**document["report"], "file": told["file"]}
-    assert said == told
+    assert document["report"] == told
+    totals = document["totals"]
+    assert {name: told["totals"][name] for name in ("matched", "only_target", "only_golden")} == {
+        name: totals[name] for name in ("matched", "only_target", "only_golden")
+    }
+    assert told["totals"]["verdicts"] == {name: totals[name] for name in told["totals"]["verdicts"]}
     (rank,) = told["ranks"]
     with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as database:
         rows = database.execute("SELECT kind, position, node_name, node_order, detail FROM msprobe_divergence").fetchall()
@@ -199,3 +203,54 @@ def test_what_is_no_result_is_one_line(content: bytes | None, text: str, msprobe
     assert (done.status, done.out, done.err.count("\n")) == (1, "", 1)
     assert text in done.err
     assert str(file) in done.err
+
+
+# The JSON document
+
+
+@pytest.fixture(scope="session")
+def validator() -> Any:
+    jsonschema = pytest.importorskip("jsonschema", reason="pip install -r requirements/test.txt")
+    schema = json.loads((ROOT / "docs" / "report.schema.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+@pytest.mark.parametrize("words", [(), ("--only", "unmatched"), ("--only", "error", "--top", "2"), ("--top", "0")], ids=" ".join)
+@pytest.mark.parametrize("pair", ["llama_perturbed", "llama_md5", "inplace_relu", "structure_extra_layer", "ms_no_rank", "ms_cnn_nan"])
+def test_the_document_is_as_the_schema_says(pair: str, words: tuple[str, ...], validator: Any, msprobe: Command, tmp_path: Path) -> None:
+    validator.validate(answer(msprobe, restored(recorded(pair), tmp_path / "x.vis.db"), *words))
+
+
+@pytest.mark.parametrize("name", ["compare_tensor", "build_overflow"])
+def test_documents_of_other_files_too(name: str, validator: Any, msprobe: Command) -> None:
+    validator.validate(answer(msprobe, DATA / "visdb" / f"{name}.vis.db"))
+
+
+def test_the_document_of_a_run_holds_one(validator: Any, msprobe: Command, tmp_path: Path) -> None:
+    dumps = unpacked() / "ddp_gloo_2rank"
+    done = msprobe("graph_visualize", "-tp", dumps / "target", "-gp", dumps / "golden", "-o", tmp_path, "--json")
+    validator.validate(json.loads(done.out)["report"])
+
+
+def test_the_schema_allows_nothing_else(validator: Any, msprobe: Command, tmp_path: Path) -> None:
+    document = answer(msprobe, restored(recorded("llama_perturbed"), tmp_path / "x.vis.db"))
+    for place in (document, document["first_difference"], document["ranks"][0]["drift"]["forward"]):
+        place["unknown"] = 1
+        assert not validator.is_valid(document)
+        del place["unknown"]
+    assert validator.is_valid(document)
+
+
+def test_the_stored_answer_is_the_measured_one(msprobe: Command, tmp_path: Path) -> None:
+    """Without its tables the same file gives the same answer from its rows; after a match by hand the tables do not count."""
+    dumps = unpacked() / "ddp_gloo_2rank"
+    done = msprobe("graph_visualize", "-tp", dumps / "target", "-gp", dumps / "golden", "-o", tmp_path, "--json")
+    file = Path(json.loads(done.out)["output"])
+    told = answer(msprobe, file)
+    with sqlite3.connect(file) as database:
+        database.execute("UPDATE msprobe_divergence SET detail = '{}' WHERE kind = 'counts'")
+    assert answer(msprobe, file) == told
+    with sqlite3.connect(file) as database:
+        database.execute("DROP TABLE msprobe_divergence")
+    assert answer(msprobe, file) == told

@@ -36,5 +36,7 @@ app.command("tree", cls=Command, context_settings=CONTEXT, epilog=tree.EXAMPLES,
 app.command("export", cls=Command, context_settings=CONTEXT, epilog=export.EXAMPLES, short_help="Write a finished file as something else.")(
     export.export
 )
-app.command("doctor", cls=Command, context_settings=CONTEXT, short_help="Say what is wrong with this installation.")(doctor.doctor)
+app.command("doctor", cls=Command, context_settings=CONTEXT, short_help="Say what is wrong with this installation, or with a dump.")(
+    doctor.doctor
+)
 app.command("graph", cls=Command, context_settings=CONTEXT, hidden=True)(older_form.graph)

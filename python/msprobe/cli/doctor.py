@@ -1,17 +1,24 @@
-"""`doctor`: what is wrong with this installation."""
+"""`doctor`: what is wrong with this installation, or with a dump."""
 
 from __future__ import annotations
 
 import platform
 import sys
+from typing import Annotated
 
 import typer
 
 from msprobe.cli.exits import Exit
 
 
-def doctor() -> int:
-    """Say what is installed, and what is wrong with it and what to do. Exit status 1 if something is."""
+def doctor(
+    path: Annotated[str | None, typer.Argument(metavar="[DIR]", help="A dump: of one rank, a folder of ranks, or of steps.")] = None,
+) -> int:
+    """Say what is installed, or what is in a dump, and what is wrong with it and what to do. Exit status 1 if something is."""
+    if path is not None:
+        from msprobe.cli import examine
+
+        return examine.dump(path)
     from msprobe.installation import conflict
 
     problems = [problem for problem in (conflict(), _engine()) if problem]

@@ -28,7 +28,7 @@ def tree(
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Lines to show (1000).")] = 1000,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
 ) -> int:
-    """Print the tree: E error, W warning, . pass, and nothing where nothing was compared."""
+    """Print the tree: E error, W warning, . pass, + only on this side, and nothing where nothing was compared."""
     from msprobe import _native
     from msprobe.cli import log
     from msprobe.cli.exits import Exit, Refusal
@@ -42,11 +42,12 @@ def tree(
         log.answer(text)
         return Exit.DONE
     found = json.loads(text)
+    compared = any(line["partner"] for line in found["lines"])
     for line in found["lines"]:
         words = [line["node"], line["overflow"] or ""]
         if line["children"] and line["depth"] == depth:
             words.append(f"({line['children']:,} inside)")
-        mark = MARKS.get(line["verdict"], " ")
+        mark = "+" if compared and not line["partner"] else MARKS[line["verdict"]]
         log.answer(log.one_line(f"{mark} {'  ' * line['depth']}{'   '.join(word for word in words if word)}"))
     if found["more"]:
         log.answer("and more; --limit shows them")

@@ -55,11 +55,11 @@ pub struct Counts {
     pub target_nodes: u64,
     /// Nodes of the golden graph.
     pub golden_nodes: u64,
-    /// Target nodes with a partner.
+    /// Target nodes with a partner, the root not counted.
     pub matched: u64,
-    /// Target nodes without one.
+    /// Target nodes without one, the root not counted.
     pub only_target: u64,
-    /// Golden nodes without one.
+    /// Golden nodes without one, the root not counted.
     pub only_golden: u64,
     /// Matched target nodes by verdict.
     pub verdicts: Verdicts,

@@ -83,7 +83,8 @@ fn is_origin(candidate: &Candidate) -> bool {
 }
 
 fn counts(file: &VisFile, place: Place, seen: &walk::Counts) -> Result<Counts> {
-    let sql = "SELECT count(*), coalesce(sum(matched_node_link IS NULL OR matched_node_link IN ('', '[]')), 0) FROM tb_nodes \
+    let sql =
+        "SELECT count(*), coalesce(sum(coalesce(up_node, '') <> '' AND coalesce(matched_node_link, '') IN ('', '[]')), 0) FROM tb_nodes \
                WHERE step = ?1 AND rank = ?2 AND data_source = 'Bench'";
     let (golden_nodes, only_golden): (i64, i64) =
         file.conn.query_row(sql, (place.step, place.rank), |row| Ok((row.get(0)?, row.get(1)?))).map_err(file.fail())?;
@@ -94,7 +95,7 @@ fn counts(file: &VisFile, place: Place, seen: &walk::Counts) -> Result<Counts> {
         target_nodes: seen.nodes,
         golden_nodes: golden_nodes as u64,
         matched: seen.matched,
-        only_target: if compared { seen.nodes - seen.matched } else { 0 },
+        only_target: if compared { seen.unmatched } else { 0 },
         only_golden: if compared { only_golden as u64 } else { 0 },
         verdicts: Verdicts { error, warning, pass, not_compared },
         overflow: Overflow { critical, high, medium },

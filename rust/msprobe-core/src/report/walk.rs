@@ -68,6 +68,7 @@ pub(super) struct Grown {
 pub(super) struct Counts {
     pub nodes: u64,
     pub matched: u64,
+    pub unmatched: u64,
     pub verdicts: [u64; 4],
     pub overflow: [u64; 3],
     /// Nodes and rows with something to compare, and nodes with something beyond noise.
@@ -193,10 +194,13 @@ impl<'a> Walk<'a> {
     fn count(&mut self, node: &NodeFacts) {
         let counts = &mut self.counts;
         counts.nodes += 1;
-        counts.matched += u64::from(node.matched);
         counts.modified += u64::from(node.modified);
-        if node.matched {
+        // The roots face each other and hold nothing.
+        if node.matched && !node.is_root {
+            counts.matched += 1;
             counts.verdicts[node.verdict as usize] += 1;
+        } else if !node.is_root {
+            counts.unmatched += 1;
         }
         if let Some(level) = node.overflow {
             counts.overflow[level as usize] += 1;

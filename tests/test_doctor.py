@@ -1,0 +1,43 @@
+"""doctor on dumps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.conftest import DATA, Command
+from tests.recorded import unpacked
+
+
+def test_a_sound_dump(msprobe: Command) -> None:
+    done = msprobe("doctor", DATA / "dumps" / "llama_perturbed" / "target")
+    lines = done.out.splitlines()
+    assert (done.status, len(lines), lines[-1]) == (0, 3, "all good")
+    assert "pytorch   task statistics   level mix" in lines[0]
+    assert "1 ranks   424 nodes" in lines[1]
+
+
+def test_ranks_are_listed(msprobe: Command) -> None:
+    done = msprobe("doctor", unpacked() / "ddp_gloo_2rank" / "target")
+    assert done.status == 0
+    assert [line.split()[0].rsplit("/", 1)[1] for line in done.out.splitlines()[:2]] == ["rank0", "rank1"]
+
+
+def test_what_is_missing_is_named(msprobe: Command, rank: Path) -> None:
+    (rank / "stack.json").unlink()
+    done = msprobe("doctor", rank)
+    assert done.status == 1
+    assert any(line.startswith("problem ") and "stack.json is missing" in line for line in done.out.splitlines())
+
+
+def test_a_broken_file_is_named_with_its_place(msprobe: Command, rank: Path) -> None:
+    text = (rank / "dump.json").read_text()
+    (rank / "dump.json").write_text(text[: len(text) // 2])
+    done = msprobe("doctor", rank)
+    assert done.status == 1
+    assert any(line.startswith("problem ") and "dump.json" in line for line in done.out.splitlines())
+    assert "Traceback" not in done.err
+
+
+def test_no_folder_is_one_line(msprobe: Command, tmp_path: Path) -> None:
+    done = msprobe("doctor", tmp_path / "absent")
+    assert (done.status, done.out, done.err.count("\n")) == (1, "", 1)
