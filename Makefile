@@ -14,7 +14,7 @@ SOURCES := $(shell find rust python -name target -prune -o -type f -not -name '*
 # A prerequisite that is missing fails by name, and says what it is for.
 need = @command -v $(1) >/dev/null || { echo "$(1) is missing: $(2)" >&2; exit 1; }
 
-.PHONY: help demo check test test-rust test-python plugin test-plugin fuzz fuzz-smoke bench wheel format lint licences clean
+.PHONY: help demo check faults test test-rust test-python plugin test-plugin fuzz fuzz-smoke bench wheel format lint licences clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,6 +64,9 @@ format: $(VENV)/check-tools ## Format everything
 	cargo fmt --all
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+faults: $(VENV)/installed $(VENV)/check-tools ## 200 faults and 200 controls for each recorded pair; takes minutes
+	MSPROBE_FAULT_SEEDS=200 $(BIN)/python -m pytest -n auto tests/test_fault_injection.py
 
 fuzz: ## Every fuzz target for a minute
 	scripts/fuzz.sh 60
