@@ -8,13 +8,13 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import DATA, Command, Run
-from tests.dumps import names, write
+from tests.dumps import MODULE, names, write
 
 FILES = ["dump.json", "construct.json", "stack.json"]
 
@@ -84,6 +84,47 @@ def test_a_file_in_the_place_of_the_output_folder(rank: Path, msprobe: Command, 
 def test_an_input_that_is_a_file_or_nowhere(rank: Path, run: Run, tmp_path: Path) -> None:
     assert "dump.json" in run.refused(rank / "dump.json")
     assert "nowhere" in run.refused(rank, tmp_path / "nowhere")
+
+
+def test_without_input_no_folder_is_made(rank: Path, run: Run, tmp_path: Path) -> None:
+    run.refused(tmp_path / "nowhere")
+    run.refused(rank, tmp_path / "nowhere")
+    assert not run.out.exists()
+
+
+def cut(file: Path) -> None:
+    os.truncate(file, file.stat().st_size // 3)
+
+
+def overwrite(file: Path) -> None:
+    with file.open("r+b") as bytes_of_it:
+        bytes_of_it.write("中".encode() * (file.stat().st_size // 3))
+
+
+@pytest.mark.parametrize("change", [cut, overwrite])
+def test_a_dump_that_changes_while_it_is_read(change: Callable[[Path], None], msprobe: Command, tmp_path: Path) -> None:
+    apis = {f"Torch.add.{number}.forward": MODULE for number in range(20_000)}
+    whole = write(tmp_path / "whole", {MODULE: None, **apis}) / "dump.json"
+    folder, out = tmp_path / "rank", tmp_path / "out"
+    words = [msprobe.program, "graph_visualize", "-tp", str(folder), "-gp", str(folder), "-o", str(out), "--quiet"]
+    unfinished = 0
+    for wait in (0, 0.05, 0.1, 0.2, 0.3, 0.5):
+        shutil.copytree(whole.parent, folder)
+        running = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while running.poll() is None and not (out.is_dir() and any(file.suffix == ".partial" for file in out.iterdir())):
+            time.sleep(0.005)
+        time.sleep(wait)
+        change(folder / "dump.json")
+        _, error = running.communicate(timeout=60)
+        assert running.returncode in (0, 1), error
+        if running.returncode:
+            assert len(error.splitlines()) == 1, error
+            assert "dump.json" in error
+            assert not list(out.iterdir())
+            unfinished += 1
+        shutil.rmtree(folder)
+        shutil.rmtree(out)
+    assert unfinished
 
 
 def test_a_fifo_does_not_block(rank: Path, run: Run) -> None:

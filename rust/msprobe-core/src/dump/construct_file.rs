@@ -64,6 +64,11 @@ impl ConstructFile {
         ConstructFile::new(Source::open(path)?)
     }
 
+    /// An error if the file is not what it was when it was opened.
+    pub fn check_unchanged(&self) -> Result<(), Error> {
+        self.source.check_unchanged()
+    }
+
     /// Reads an opened file.
     pub fn new(source: Source) -> Result<ConstructFile, Error> {
         let mut builder = Builder {

@@ -92,6 +92,11 @@ impl DumpFile {
         Ok(file)
     }
 
+    /// An error if the file is not what it was when it was opened.
+    pub fn check_unchanged(&self) -> Result<(), Error> {
+        self.source.check_unchanged()
+    }
+
     /// The task of the dump: `statistics`, `tensor`, `structure`, ... `None` if absent or null.
     #[must_use]
     pub fn task(&self) -> Option<&str> {
@@ -216,6 +221,9 @@ impl Problem {
     }
 
     pub(super) fn at(self, source: &Source) -> Error {
+        if let Err(changed) = source.check_unchanged() {
+            return changed;
+        }
         let path = source.path().to_owned();
         match self {
             Problem::Fault(Fault { offset, reason }) => Error::Syntax { path, offset: offset as u64, reason },

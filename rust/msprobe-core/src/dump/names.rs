@@ -38,7 +38,8 @@ impl Decoded {
     #[inline]
     pub(super) fn get<'a>(&'a self, file: &'a str, text: Text) -> &'a str {
         let (within, start) = if text.offset & DECODED == 0 { (file, text.offset) } else { (self.0.as_str(), text.offset & !DECODED) };
-        &within[start as usize..(start + text.length) as usize]
+        // Between the bytes of a character only in a file that was overwritten meanwhile, of which nothing is used in the end.
+        within.get(start as usize..(start + text.length) as usize).unwrap_or_default()
     }
 }
 

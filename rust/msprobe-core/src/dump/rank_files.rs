@@ -28,6 +28,13 @@ impl RankFiles {
         Ok(RankFiles { dir: dir.to_owned(), dump: dump?, construct, stack: stack? })
     }
 
+    /// An error if one of the files is not what it was when it was opened: what was read of it then means nothing.
+    pub fn check_unchanged(&self) -> Result<(), Error> {
+        self.construct.check_unchanged()?;
+        self.dump.check_unchanged()?;
+        self.stack.check_unchanged()
+    }
+
     /// The folder, as given.
     #[must_use]
     pub fn dir(&self) -> &Path {
@@ -58,6 +65,31 @@ mod tests {
             assert_eq!(RankFiles::open(dir.path()).unwrap_err().to_string(), format!("{}: is not a regular file", path.display()));
             fs::remove_dir(&path).unwrap();
             fs::write(&path, text).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_change_behind_our_back_is_noticed() {
+        let texts = [("dump.json", r#"{"data": {}}"#), ("construct.json", r#"{"a": null}"#), ("stack.json", "{}")];
+        for (name, text) in texts {
+            for change in [text.len() as u64 - 1, text.len() as u64, text.len() as u64 + 1] {
+                let dir = tempfile::tempdir().unwrap();
+                for (name, text) in texts {
+                    fs::write(dir.path().join(name), text).unwrap();
+                }
+                let path = dir.path().join(name);
+                let earlier = std::time::SystemTime::now() - std::time::Duration::from_secs(9);
+                fs::File::options().write(true).open(&path).unwrap().set_modified(earlier).unwrap();
+                let rank = RankFiles::open(dir.path()).unwrap();
+                rank.check_unchanged().unwrap();
+                if change == text.len() as u64 {
+                    fs::write(&path, text).unwrap();
+                } else {
+                    fs::File::options().write(true).open(&path).unwrap().set_len(change).unwrap();
+                }
+                let error = rank.check_unchanged().unwrap_err().to_string();
+                assert_eq!(error, format!("{}: changed while it was read, is the dump still being written?", path.display()));
+            }
         }
     }
 

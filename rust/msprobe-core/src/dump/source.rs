@@ -3,11 +3,10 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-
-use memmap2::Mmap;
+use std::time::SystemTime;
 
 use super::Error;
-use crate::mapping;
+use crate::mapping::{self, Mapping};
 
 /// Largest JSON file that is read, in bytes (10 GiB).
 pub const LARGEST_JSON: u64 = 10 << 30;
@@ -23,8 +22,16 @@ pub struct Source {
 
 #[derive(Debug)]
 enum Content {
-    Mapped(Mmap),
+    Mapped(Mapping, Opened),
     Read(Vec<u8>),
+}
+
+/// A file and what it looked like when it was opened.
+#[derive(Debug)]
+struct Opened {
+    file: File,
+    size: u64,
+    modified: Option<SystemTime>,
 }
 
 impl Source {
@@ -39,16 +46,27 @@ impl Source {
         if size > LARGEST_JSON {
             return Err(Error::TooLarge { path: path.to_owned(), size, limit: LARGEST_JSON });
         }
-        let content = match mapping::map(&file, size) {
-            Some(map) => Content::Mapped(map),
-            None => Content::Read(read(&mut file, size).map_err(unreadable)?),
+        let modified = file.metadata().map_err(unreadable)?.modified().ok();
+        let content = if let Some(map) = mapping::map(&file, size) {
+            Content::Mapped(map, Opened { file, size, modified })
+        } else {
+            let bytes = read(&mut file, size).map_err(unreadable)?;
+            if bytes.len() as u64 != size || file.metadata().map_err(unreadable)?.len() != size {
+                return Err(Error::Changed { path: path.to_owned() });
+            }
+            Content::Read(bytes)
         };
-        let source = Source::checked(path, content)?;
-        let after = file.metadata().map_err(unreadable)?.len();
-        if after != size || source.bytes().len() as u64 != size {
-            return Err(Error::Changed { path: path.to_owned() });
+        Source::checked(path, content)
+    }
+
+    /// [`Error::Changed`] if the file is not what it was when it was opened; what was read of it then means nothing.
+    pub fn check_unchanged(&self) -> Result<(), Error> {
+        let Content::Mapped(map, opened) = &self.content else { return Ok(()) };
+        let same = |now: std::fs::Metadata| now.len() == opened.size && now.modified().ok() == opened.modified;
+        if map.is_cut() || !opened.file.metadata().is_ok_and(same) {
+            return Err(Error::Changed { path: self.path.clone() });
         }
-        Ok(source)
+        Ok(())
     }
 
     /// Takes text from memory; `path` is only a name for errors.
@@ -57,16 +75,16 @@ impl Source {
     }
 
     fn checked(path: &Path, content: Content) -> Result<Source, Error> {
-        let bytes: &[u8] = match &content {
-            Content::Mapped(map) => map,
-            Content::Read(bytes) => bytes,
-        };
-        if let Err(e) = std::str::from_utf8(bytes) {
+        let mut source = Source { path: path.to_owned(), content, start: 0 };
+        if let Err(e) = std::str::from_utf8(source.bytes()) {
+            source.check_unchanged()?;
             let offset = e.valid_up_to() as u64;
             return Err(Error::Syntax { path: path.to_owned(), offset, reason: "invalid UTF-8" });
         }
-        let start = if bytes.starts_with("\u{feff}".as_bytes()) { 3 } else { 0 };
-        Ok(Source { path: path.to_owned(), content, start })
+        if source.bytes().starts_with("\u{feff}".as_bytes()) {
+            source.start = 3;
+        }
+        Ok(source)
     }
 
     /// The file's path, as given.
@@ -79,7 +97,7 @@ impl Source {
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         match &self.content {
-            Content::Mapped(map) => map,
+            Content::Mapped(map, _) => map,
             Content::Read(bytes) => bytes,
         }
     }
@@ -88,7 +106,7 @@ impl Source {
     #[must_use]
     pub fn text(&self) -> &str {
         // SAFETY: `checked` has seen that these very bytes are UTF-8. Read bytes cannot change; mapped ones belong to a file that
-        // nobody may write while it is read, which is what mapping it rests on anyway (see `map`).
+        // nobody should write while it is read. If somebody does, nothing of it is used (`check_unchanged`).
         unsafe { std::str::from_utf8_unchecked(self.bytes()) }
     }
 

@@ -5,9 +5,14 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use memmap2::{Mmap, MmapOptions};
+use memmap2::MmapOptions;
 
-/// File systems on which a file that shrinks elsewhere turns a mapped page into a fatal signal, by `statfs` magic number.
+mod guard;
+
+pub use guard::Mapping;
+
+/// File systems that are read instead: what happens to a mapped file when another machine changes it is anybody's guess. By
+/// `statfs` magic number.
 const NETWORK_FILE_SYSTEMS: [i64; 8] = [
     0x6969,      // NFS
     0x6573_5546, // FUSE
@@ -34,7 +39,7 @@ pub fn open_regular(path: &Path) -> io::Result<Option<(File, u64)>> {
 
 /// Maps a file, or says that it should be read: empty, on a network file system, or the system refuses.
 #[must_use]
-pub fn map(file: &File, size: u64) -> Option<Mmap> {
+pub fn map(file: &File, size: u64) -> Option<Mapping> {
     if size == 0 {
         return None;
     }
@@ -42,7 +47,7 @@ pub fn map(file: &File, size: u64) -> Option<Mmap> {
     if NETWORK_FILE_SYSTEMS.contains(&(kind & 0xffff_ffff)) {
         return None;
     }
-    // SAFETY: the mapping is read-only. A dump that is complete is not written any more; one that is cut short while we read would
-    // end the process with a bus error, which is why network file systems, where that is likely, are read instead.
-    unsafe { MmapOptions::new().len(size as usize).map(file) }.ok()
+    // SAFETY: the mapping is read-only, and a file that shrinks is caught by the guard. Who writes into a dump while we read it
+    // gets nonsense or an error; readers find out afterwards (`dump::Source::changed`).
+    Mapping::new(unsafe { MmapOptions::new().len(size as usize).map(file) }.ok()?)
 }

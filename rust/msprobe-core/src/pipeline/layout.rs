@@ -109,7 +109,10 @@ impl Label {
     fn of(name: &str, prefix: &str) -> Label {
         match name.strip_prefix(prefix) {
             Some("") => Label::Bare,
-            Some(digits) if digits.bytes().all(|b| b.is_ascii_digit()) => digits.parse().map_or(Label::Foreign, Label::Number),
+            Some(digits) if digits.bytes().all(|b| b.is_ascii_digit()) => {
+                // Columns of SQLite are signed.
+                digits.parse::<i64>().map_or(Label::Foreign, |number| Label::Number(number.unsigned_abs()))
+            }
             _ => Label::Foreign,
         }
     }
@@ -254,6 +257,8 @@ mod tests {
         assert!(matches!(read(tree(&["rank0/", "other/"]).path()), Err(Error::ForeignFolder { name, .. }) if name == "other"));
         assert!(matches!(read(tree(&["rank0/", "rank1x/"]).path()), Err(Error::ForeignFolder { name, .. }) if name == "rank1x"));
         assert!(matches!(read(tree(&["rank0/", "step0/"]).path()), Err(Error::ForeignFolder { .. })));
+        assert!(read(tree(&["rank9223372036854775807/"]).path()).is_ok());
+        assert!(matches!(read(tree(&["rank0/", "rank9223372036854775808/"]).path()), Err(Error::ForeignFolder { .. })));
         assert!(matches!(read(tree(&["rank/", "rank0/"]).path()), Err(Error::SameNumber { .. })));
         assert!(matches!(read(tree(&[]).path()), Err(Error::EmptyFolder { .. })));
         assert!(matches!(read(Path::new("/nowhere/at/all")), Err(Error::Input { .. })));

@@ -1,5 +1,6 @@
 //! Reading one rank of both sides, and deciding what is compared.
 
+use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 
 use super::matcher::{Found, Matcher};
@@ -86,6 +87,18 @@ pub(super) struct Files {
     golden: Option<RankFiles>,
     target_data_dir: Option<String>,
     golden_data_dir: Option<String>,
+}
+
+impl Files {
+    /// Does `work` with the files. An error, whatever the work came to, if they changed meanwhile.
+    pub(super) fn if_unchanged<T>(&self, work: impl FnOnce() -> T) -> Result<T, crate::dump::Error> {
+        // Text that changes under its reader may break any promise, that of being UTF-8 for one.
+        let outcome = catch_unwind(AssertUnwindSafe(work));
+        for files in std::iter::once(&self.target).chain(&self.golden) {
+            files.check_unchanged()?;
+        }
+        outcome.or_else(|panic| resume_unwind(panic))
+    }
 }
 
 /// Maps and checks the files of both sides, in parallel.
@@ -181,6 +194,11 @@ fn cross_framework(target: &RankFiles, golden: &RankFiles, matcher: &Matcher) ->
 }
 
 impl<'a> Prepared<'a> {
+    /// The files that it was made from.
+    pub(super) fn files(&self) -> &Files {
+        self.files
+    }
+
     /// What is compared; `None` in a build.
     pub(super) fn mode(&self) -> Option<Mode> {
         self.golden.as_ref().map(|golden| golden.mode)

@@ -28,14 +28,15 @@ use crate::visdb::{schema, write, Cell, Complete, Config, PartTotals, Task, Writ
 pub fn run(request: &Request, progress: &Progress, hooks: Hooks<'_>) -> Result<Summary, Error> {
     let started = Instant::now();
     let matcher = Matcher::of(request)?;
-    output::prepare(&request.output)?;
-    let twin = request.noise_twin.as_deref().map(|path| Twin::of(request, path, progress)).transpose()?;
     let target = layout::read(&request.target)?;
     let golden = request.golden.as_deref().map(layout::read).transpose()?;
     let plan = match &golden {
         Some(golden) => pairing::compare(&target, golden)?,
         None => pairing::build(&target),
     };
+    // Only now: a run without input makes no folder.
+    output::prepare(&request.output)?;
+    let twin = request.noise_twin.as_deref().map(|path| Twin::of(request, path, progress)).transpose()?;
     progress.start(plan.pairs.len());
     let mut state = State::new(request, &target, golden.as_ref(), &plan);
     let jobs = request.jobs.filter(|&jobs| jobs > 0).unwrap_or_else(cores);
@@ -77,9 +78,10 @@ fn work(
             scope.spawn(|| loop {
                 let number = next.fetch_add(1, Ordering::Relaxed);
                 let Some(pair) = pairs.get(number) else { break };
+                let ticket = turn.ticket(number);
                 let files = if progress.is_cancelled() { None } else { Some(prepare::read(pair, pool)) };
                 let prepared = files.as_ref().map(|files| match files {
-                    Ok(files) => prepare::match_up(files, matcher, pool),
+                    Ok(files) => files.if_unchanged(|| prepare::match_up(files, matcher, pool)).unwrap_or_else(|reason| Err(reason.into())),
                     Err(reason) => Err(prepare::Error::Read(reason.to_string())),
                 });
                 // A rank that is alone has nobody to be linked with.
@@ -87,7 +89,7 @@ fn work(
                     Some(Ok(prepared)) if pairs.len() > 1 => prepared.communication(),
                     _ => Vec::new(),
                 };
-                let _holder = turn.wait_for(number);
+                ticket.wait();
                 let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
                 match prepared {
                     Some(Ok(prepared)) => {
@@ -171,7 +173,7 @@ impl State {
         let written = writer
             .begin_part(pair.step, pair.rank)
             .map_err(part::Error::from)
-            .and_then(|()| part::emit(&part, writer, pool, &watch))
+            .and_then(|()| prepared.files().if_unchanged(|| part::emit(&part, writer, pool, &watch))?)
             .and_then(|report| Ok((report, writer.finish_part()?)));
         match written {
             Ok((report, totals)) => {

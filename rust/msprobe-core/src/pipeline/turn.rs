@@ -9,22 +9,33 @@ pub(super) struct Turn {
     changed: Condvar,
 }
 
-/// The right to be the only one; given to the next in line when dropped.
-pub(super) struct Holder<'t>(&'t Turn);
+/// A place in the line. Dropped, it is given to the next; whoever fails before the turn came waits for it first, so that
+/// nobody waits for ever.
+pub(super) struct Ticket<'t> {
+    turn: &'t Turn,
+    number: usize,
+}
 
 impl Turn {
-    /// Waits until all below `number` have passed.
-    pub(super) fn wait_for(&self, number: usize) -> Holder<'_> {
-        let next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
-        drop(self.changed.wait_while(next, |next| *next != number).unwrap_or_else(PoisonError::into_inner));
-        Holder(self)
+    /// The place numbered `number`; each number once.
+    pub(super) fn ticket(&self, number: usize) -> Ticket<'_> {
+        Ticket { turn: self, number }
     }
 }
 
-impl Drop for Holder<'_> {
+impl Ticket<'_> {
+    /// Waits until all before have passed.
+    pub(super) fn wait(&self) {
+        let next = self.turn.next.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(self.turn.changed.wait_while(next, |next| *next != self.number).unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl Drop for Ticket<'_> {
     fn drop(&mut self) {
-        *self.0.next.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-        self.0.changed.notify_all();
+        self.wait();
+        *self.turn.next.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.turn.changed.notify_all();
     }
 }
 
@@ -39,11 +50,34 @@ mod tests {
             for number in (0..20).rev() {
                 let (turn, passed) = (&turn, &passed);
                 scope.spawn(move || {
-                    let _holder = turn.wait_for(number);
+                    let ticket = turn.ticket(number);
+                    ticket.wait();
                     passed.lock().unwrap().push(number);
                 });
             }
         });
         assert_eq!(*passed.lock().unwrap(), (0..20).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn who_fails_early_holds_nobody_up() {
+        let (turn, passed) = (Turn::default(), Mutex::new(Vec::new()));
+        let outcome = std::thread::scope(|scope| {
+            let failing = scope.spawn(|| {
+                let _ticket = turn.ticket(1);
+                std::panic::resume_unwind(Box::new("failed"));
+            });
+            for number in [2, 0] {
+                let (turn, passed) = (&turn, &passed);
+                scope.spawn(move || {
+                    let ticket = turn.ticket(number);
+                    ticket.wait();
+                    passed.lock().unwrap().push(number);
+                });
+            }
+            failing.join()
+        });
+        assert!(outcome.is_err());
+        assert_eq!(*passed.lock().unwrap(), [0, 2]);
     }
 }

@@ -19,8 +19,8 @@ pub struct Storage {
 #[derive(Debug)]
 enum Bytes {
     Whole(Vec<u8>),
-    Mapped(memmap2::Mmap),
-    /// On file systems where another machine can shorten a file under a mapping (which would kill this process).
+    Mapped(mapping::Mapping),
+    /// On file systems where another machine can change a file under a mapping.
     Piecewise(fs::File),
 }
 
@@ -35,8 +35,7 @@ impl Storage {
         }
         let bytes = match mapping::map(&file, length) {
             Some(map) => {
-                // Only a hint to read ahead; nothing depends on it.
-                let _ = map.advise(memmap2::Advice::Sequential);
+                map.will_be_read_in_order();
                 Bytes::Mapped(map)
             }
             None => Bytes::Piecewise(file),
@@ -54,6 +53,14 @@ impl Storage {
     #[must_use]
     pub fn from_bytes(bytes: Vec<u8>) -> Storage {
         Storage { length: bytes.len() as u64, bytes: Bytes::Whole(bytes) }
+    }
+
+    /// An error if the file was cut short since it was opened; what was read of it then means nothing.
+    pub fn check(&self) -> Result<(), Reason> {
+        match &self.bytes {
+            Bytes::Mapped(map) if map.is_cut() => Err(Reason::Truncated("the file was cut short while it was read")),
+            _ => Ok(()),
+        }
     }
 
     /// Number of bytes.

@@ -148,7 +148,10 @@ fn not_read(side: &str, at: &Side, error: &Error) -> String {
 
 /// Compares two tensors. Fails only when a file cannot be read any more.
 pub fn compare_tensors(target: &Tensor, golden: &Tensor) -> Result<TensorComparison, Reason> {
-    compare_with(Kernels::best(), target, golden)
+    let found = compare_with(Kernels::best(), target, golden)?;
+    target.storage.check()?;
+    golden.storage.check()?;
+    Ok(found)
 }
 
 /// As [`compare_tensors`], with the kernels of a given instruction set. The result is the same with all of them.
