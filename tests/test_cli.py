@@ -262,6 +262,11 @@ def test_older_form_with_a_bad_file(content: str, text: str, msprobe: Command, t
     assert not (tmp_path / "out").exists()
 
 
+def test_older_form_with_a_file_without_end(msprobe: Command, tmp_path: Path) -> None:
+    done = msprobe("-f", "pytorch", "graph", "-i", "/dev/zero", "-o", tmp_path / "out", timeout=20)
+    assert (done.status, done.err) == (1, "error: /dev/zero: is larger than a compare.json can be\n")
+
+
 # Signals
 
 
@@ -294,6 +299,18 @@ def test_a_signal_ends_it_at_once_and_leaves_nothing(number: int, status: int, m
     (line,) = error.splitlines()
     assert json.loads(output) == {"schema": 1, "exit_status": status, "error": line.removeprefix("error: ")}
     assert not out.exists() or not list(out.iterdir())
+
+
+def test_a_terminal_that_goes_away_does_not_end_the_work(msprobe: Command, many_ranks: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    words = [msprobe.program, "graph_visualize", "-tp", str(many_ranks), "-o", str(out), "--jobs", "1"]
+    ours, theirs = os.openpty()
+    running = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=theirs)
+    os.close(theirs)
+    assert os.read(ours, 1) == b"\r", "the bar was never drawn"
+    os.close(ours)
+    assert running.wait(timeout=60) == 0
+    assert only_file(out)
 
 
 def test_a_reader_that_leaves_early_is_no_crash(msprobe: Command, tmp_path: Path) -> None:

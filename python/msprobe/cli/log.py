@@ -43,6 +43,13 @@ def say(line: str) -> None:
         _write(sys.stderr, line)
 
 
+def draw(text: str) -> None:
+    """Writes to the terminal as it is, without a line end. A terminal that is gone must not end the work."""
+    with suppress(OSError):
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
 def answer(line: str) -> None:
     """Prints to standard output: the answer, and lines for other programs."""
     _write(sys.stdout, line)

@@ -130,6 +130,9 @@ def _failed(error: Exception) -> int:
         # A full disk behind standard output, for example: the system's fault, not ours.
         log.error(f"{error.filename or 'standard output'}: {error.strerror or error}")
         return Exit.FAILED
+    if isinstance(error, MemoryError):
+        log.error("not enough memory")
+        return Exit.FAILED
     log.error(f"a defect of ours: {type(error).__name__}: {error}; please report it with the output of MSPROBE_LOG_LEVEL=0")
     return Exit.FAILED
 

@@ -10,6 +10,9 @@ import typer
 from msprobe.cli.argv import NO_VALUE
 from msprobe.cli.exits import Exit, Refusal
 
+LARGEST = 1 << 20
+"""Characters of a compare.json at most; anything larger is another file, or a device without an end."""
+
 FRAMEWORKS = ("pytorch", "mindspore")
 
 
@@ -67,7 +70,10 @@ def _read(path: str) -> dict[str, Any]:
     """
     try:
         with open(path, encoding="utf-8-sig") as file:  # noqa: PTH123 - pathlib costs start-up time here
-            content = json.load(file)
+            text = file.read(LARGEST + 1)
+        if len(text) > LARGEST:
+            raise Refusal(f"{path}: is larger than a compare.json can be")
+        content = json.loads(text)
     except OSError as error:
         raise Refusal(f"{path}: cannot be read: {error.strerror}; -i takes a compare.json") from None
     except (ValueError, RecursionError) as error:

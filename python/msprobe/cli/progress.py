@@ -115,14 +115,12 @@ class Bar(Lines):
 
     def show(self, state: dict[str, Any], now: float) -> None:
         full = int(state["percent"] / 100 * WIDTH)
-        sys.stderr.write(f"\r\x1b[K[{'#' * full}{'-' * (WIDTH - full)}] {self.text(state, now)}")
-        sys.stderr.flush()
+        log.draw(f"\r\x1b[K[{'#' * full}{'-' * (WIDTH - full)}] {self.text(state, now)}")
         self.drawn = True
 
     def close(self) -> None:
         if self.drawn:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            log.draw("\r\x1b[K")
 
 
 class Records(Reporter):

@@ -11,6 +11,10 @@ use crate::mapping::{self, Mapping};
 /// Largest JSON file that is read, in bytes (10 GiB).
 pub const LARGEST_JSON: u64 = 10 << 30;
 
+/// Files up to this size in bytes are read whole: that costs no more than mapping them, and what happens to the file afterwards does
+/// not matter any more.
+const WHOLE: u64 = 64 << 20;
+
 /// One JSON file of a dump, held open as UTF-8 text.
 #[derive(Debug)]
 pub struct Source {
@@ -39,6 +43,11 @@ impl Source {
     ///
     /// Nothing is locked and nothing is written: read-only folders work.
     pub fn open(path: &Path) -> Result<Source, Error> {
+        Source::open_and_map(path, WHOLE)
+    }
+
+    /// As [`Source::open`]; files of more than `whole` bytes are mapped if that is safe.
+    fn open_and_map(path: &Path, whole: u64) -> Result<Source, Error> {
         let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
         let Some((mut file, size)) = mapping::open_regular(path).map_err(unreadable)? else {
             return Err(Error::NotAFile { path: path.to_owned() });
@@ -47,7 +56,7 @@ impl Source {
             return Err(Error::TooLarge { path: path.to_owned(), size, limit: LARGEST_JSON });
         }
         let modified = file.metadata().map_err(unreadable)?.modified().ok();
-        let content = if let Some(map) = mapping::map(&file, size) {
+        let content = if let Some(map) = (size > whole).then(|| mapping::map(&file, size)).flatten() {
             Content::Mapped(map, Opened { file, size, modified })
         } else {
             let bytes = read(&mut file, size).map_err(unreadable)?;
@@ -140,11 +149,30 @@ mod tests {
     #[test]
     fn maps_and_reads_the_same_bytes() {
         let (_dir, path) = written("{\"é\": 1}".as_bytes());
-        let mapped = Source::open(&path).unwrap();
-        assert_eq!(mapped.text(), "{\"é\": 1}");
-        let mut file = File::open(&path).unwrap();
-        assert_eq!(read(&mut file, mapped.bytes().len() as u64).unwrap(), mapped.bytes());
-        assert!(mapping::map(&file, 0).is_none());
+        let (mapped, whole) = (Source::open_and_map(&path, 0).unwrap(), Source::open(&path).unwrap());
+        assert!(matches!((&mapped.content, &whole.content), (Content::Mapped(..), Content::Read(_))));
+        assert_eq!((mapped.text(), whole.text()), ("{\"é\": 1}", "{\"é\": 1}"));
+        assert!(mapping::map(&File::open(&path).unwrap(), 0).is_none());
+    }
+
+    #[test]
+    fn a_change_behind_our_back_is_noticed_or_does_not_matter() {
+        for change in [9, 10, 11] {
+            let (_dir, path) = written(b"{\"a\": 10}");
+            let earlier = SystemTime::now() - std::time::Duration::from_secs(9);
+            File::options().write(true).open(&path).unwrap().set_modified(earlier).unwrap();
+            let (mapped, whole) = (Source::open_and_map(&path, 0).unwrap(), Source::open(&path).unwrap());
+            mapped.check_unchanged().unwrap();
+            if change == 10 {
+                fs::write(&path, b"{\"b\": 10}").unwrap();
+            } else {
+                File::options().write(true).open(&path).unwrap().set_len(change).unwrap();
+            }
+            let error = mapped.check_unchanged().unwrap_err().to_string();
+            assert_eq!(error, format!("{}: changed while it was read, is the dump still being written?", path.display()));
+            whole.check_unchanged().unwrap();
+            assert_eq!(whole.text(), "{\"a\": 10}");
+        }
     }
 
     #[test]
