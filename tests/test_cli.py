@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import DATA, Command
-from tests.dumps import write
+from tests.dumps import ENTRY, TREE, write
 from tests.recorded import unpacked
 
 LLAMA = DATA / "dumps" / "llama_perturbed"
@@ -356,6 +356,16 @@ def test_a_dump_cannot_steer_the_terminal(msprobe: Command, tmp_path: Path) -> N
     done = msprobe("graph_visualize", "-tp", tmp_path / "rank", "-o", tmp_path / "out")
     assert (done.status, len(done.out.splitlines())) == (0, 3), done.err
     assert "\x1b" not in done.out
+
+
+def test_a_name_of_a_million_letters_does_not_fill_the_terminal(msprobe: Command, tmp_path: Path) -> None:
+    long = f"Torch.{'x' * 1_000_000}.0.forward"
+    folder = write(tmp_path / "rank", data={**dict.fromkeys(TREE, ENTRY), long: ENTRY})
+    done = msprobe("graph_visualize", "-tp", folder, "-o", tmp_path / "out")
+    assert done.status == 0, done.err[:3000]
+    (line,) = done.err.splitlines()
+    assert "Torch.xxx" in line
+    assert len(line) < 3000
 
 
 # Installation

@@ -25,16 +25,26 @@ def one_line(text: str) -> str:
     return CONTROL.sub("_", text)
 
 
+LONGEST = 2000
+"""Characters of a message at most: a name in a dump may have millions."""
+
+
+def message(text: str) -> str:
+    """The text as one line of bearable length; where it is longer the middle gives way."""
+    line = one_line(text)
+    return line if len(line) <= LONGEST else f"{line[: LONGEST * 3 // 4]} ... {line[-LONGEST // 4 :]}"
+
+
 def warning(text: str) -> None:
     """Says what the user should know."""
     if level() <= WARNING:
-        say(f"warning: {one_line(text)}")
+        say(f"warning: {message(text)}")
 
 
 def error(text: str) -> None:
     """Says why the command failed."""
     if level() <= ERROR:
-        say(f"error: {one_line(text)}")
+        say(f"error: {message(text)}")
 
 
 def say(line: str) -> None:
