@@ -11,7 +11,7 @@ import importlib
 
 from benches import document
 
-BENCHES = ("start_up", "whole_commands", "reading", "two_million_nodes", "many_ranks", "floor", "profile", "tensor_pairs")
+BENCHES = ("start_up", "whole_commands", "reading", "two_million_nodes", "many_ranks", "floor", "profile", "tensor_pairs", "matching")
 
 
 def main() -> None:

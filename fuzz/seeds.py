@@ -30,6 +30,8 @@ def seeds() -> Iterator[tuple[str, bytes]]:
     for path in sorted(DATA.glob("visdb/*.vis.db")):
         yield "result_file", b"\0" + path.read_bytes()[:LARGEST_SEED]
         yield "result_file", b"\1" + b"\xff".join(rows(path))
+    for path in sorted(DATA.glob("**/mapping*.yaml")):
+        yield "mapping_file", path.read_bytes()
     yield from tensors()
     for file in ("dump", "construct", "stack"):
         for path in sorted(DATA.glob(f"**/{file}.json")):

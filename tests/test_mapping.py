@@ -139,3 +139,29 @@ def test_matching_options_without_a_golden_dump_are_said_to_do_nothing(dumps: li
     done = msprobe(*dumps[:3], *dumps[5:], "-fm", "-lm")
     assert done.status == 0
     assert "-fm, -lm without -gp has no effect" in done.err
+
+
+def test_alignment_finds_a_renamed_module_and_says_so(dumps: list[str], msprobe: Command, tmp_path: Path) -> None:
+    totals = answer(msprobe, dumps, tmp_path, None, "--match", "align")["totals"]
+    assert isinstance(totals, dict)
+    assert (totals["matched"], totals["matched_by_name"], totals["matched_by_alignment"]) == (2, 1, 1)
+    assert "matched  2 (1 by name, 1 by alignment)" in msprobe(*dumps, "--match=align").out
+
+
+@pytest.mark.parametrize("other", ["-fm", "-lm"])
+def test_alignment_goes_without_the_other_ways(other: str, dumps: list[str], msprobe: Command) -> None:
+    done = msprobe(*dumps, "--match", "align", other)
+    assert done.status == 2
+    assert done.error_lines == [f"error: --match align goes without {other}; use one of them"]
+
+
+def test_alignment_brings_frameworks_together(msprobe: Command, tmp_path: Path) -> None:
+    target = write(
+        tmp_path / "target",
+        {name.replace("Module", "Cell"): parent and parent.replace("Module", "Cell") for name, parent in TREE.items()},
+        framework="mindspore",
+    )
+    golden = write(tmp_path / "golden", TREE)
+    dumps = ["graph_visualize", "-tp", str(target), "-gp", str(golden), "-o", str(tmp_path / "out")]
+    assert msprobe(*dumps).status == 1
+    assert answer(msprobe, dumps, tmp_path, None, "--match", "align")["totals"]["matched"] == 2  # type: ignore[index]

@@ -11,6 +11,7 @@ __all__ = [
     "graph_visualize",
     "read_tensor",
     "report",
+    "suggest_mapping",
     "tensor_info",
     "tree",
     "tree_page",
@@ -38,6 +39,20 @@ def graph_visualize(
     Raises:
         EngineError: The work failed; `args` is `(exit_status, message)`.
         ValueError: The request is not one.
+    """
+
+def suggest_mapping(target: str | PathLike[str], golden: str | PathLike[str]) -> str:
+    """Proposes a layer mapping for two dumps.
+
+    Args:
+        target: Folder of a rank, of ranks or of steps; of several the first that both sides have is looked at.
+        golden: The same of the other side.
+
+    Returns:
+        JSON: `text` (the mapping file), `sure`, `likely`, `guess` (numbers of rules), `target`, `golden` (the ranks).
+
+    Raises:
+        EngineError: A dump cannot be read.
     """
 
 def report(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from msprobe.cli import doctor, export, graph_visualize, older_form, report, tree
+from msprobe.cli import doctor, export, graph_visualize, mapping, older_form, report, tree
 from msprobe.cli.help import Command
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110, "terminal_width": None}
@@ -35,6 +35,9 @@ app.command("report", cls=Command, context_settings=CONTEXT, epilog=report.EXAMP
 app.command("tree", cls=Command, context_settings=CONTEXT, epilog=tree.EXAMPLES, short_help="Print the tree with its verdicts.")(tree.tree)
 app.command("export", cls=Command, context_settings=CONTEXT, epilog=export.EXAMPLES, short_help="Write a finished file as something else.")(
     export.export
+)
+app.command("mapping", cls=Command, context_settings=CONTEXT, epilog=mapping.EXAMPLES, short_help="Propose a layer mapping.")(
+    mapping.mapping
 )
 app.command("doctor", cls=Command, context_settings=CONTEXT, short_help="Say what is wrong with this installation, or with a dump.")(
     doctor.doctor

@@ -7,6 +7,7 @@ mod algorithms;
 mod background;
 mod edit;
 mod engine;
+mod mapping;
 mod page;
 mod report;
 mod tensor;
@@ -60,6 +61,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(report::report_file, module)?)?;
     module.add_function(wrap_pyfunction!(report::tree, module)?)?;
     module.add_class::<report::Rows>()?;
+    module.add_function(wrap_pyfunction!(mapping::suggest_mapping, module)?)?;
     module.add_function(wrap_pyfunction!(tensor::tensor_info, module)?)?;
     module.add_function(wrap_pyfunction!(tensor::read_tensor, module)?)?;
     module.add_function(wrap_pyfunction!(tensor::compare_tensors, module)?)?;

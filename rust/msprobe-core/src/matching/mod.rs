@@ -10,6 +10,7 @@ mod links;
 pub mod mapping;
 mod nodes;
 mod parameters;
+mod shapes;
 mod walk;
 
 pub use align::match_by_alignment;

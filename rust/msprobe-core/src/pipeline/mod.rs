@@ -15,6 +15,7 @@ mod prepare;
 mod progress;
 mod request;
 mod run;
+mod suggest;
 mod turn;
 mod twin;
 
@@ -23,3 +24,4 @@ pub use error::Error;
 pub use progress::{Phase, Progress};
 pub use request::{LeftOut, OverflowCounts, PartSummary, Request, Summary, VerdictCounts, WayCounts};
 pub use run::run;
+pub use suggest::{suggest_mapping, SuggestedMapping};

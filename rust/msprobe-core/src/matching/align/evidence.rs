@@ -7,8 +7,7 @@ use bumpalo::Bump;
 use hashbrown::DefaultHashBuilder;
 
 use super::super::mapping::Side;
-use super::sequence::mix;
-use crate::dump::json::Value;
+use super::super::shapes::{mix, Shapes};
 use crate::graph::{Graph, NodeId};
 use crate::name::{self, NodeKind};
 
@@ -57,14 +56,6 @@ struct Named {
 
 /// Parts of a path that its end holds.
 const END: usize = 4;
-
-/// Shapes of a node's tensors, hashed; 0 where there is none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Shapes {
-    pub(super) parameters: u64,
-    pub(super) inputs: u64,
-    pub(super) outputs: u64,
-}
 
 /// What is known of the nodes of one side.
 pub(super) struct Evidence<'a> {
@@ -190,45 +181,7 @@ impl<'a> Evidence<'a> {
 
     fn read_shapes(&self, node: NodeId) -> Shapes {
         let Some(entry) = self.side.graph[node].entry() else { return Shapes::default() };
-        let mut bump = self.bump.borrow_mut();
-        bump.reset();
-        // An entry that cannot be read any more has no shapes; the comparison will say why.
-        let Ok(value) = self.side.files.dump.entry(entry, &bump) else { return Shapes::default() };
-        let Value::Object(members) = value else { return Shapes::default() };
-        let mut shapes = Shapes::default();
-        let gradients = name::is_parameters_grad(self.side.graph[node].name());
-        for member in members {
-            let hash = match member.key {
-                _ if gradients => &mut shapes.parameters,
-                "parameters" => &mut shapes.parameters,
-                "input_args" | "input_kwargs" | "input" => &mut shapes.inputs,
-                "output" => &mut shapes.outputs,
-                _ => continue,
-            };
-            add_shapes(member.value, hash);
-        }
-        shapes
-    }
-}
-
-/// Adds the shapes of all tensors in a value to a hash, in order.
-fn add_shapes(value: Value<'_>, hash: &mut u64) {
-    let mut waiting = vec![value];
-    while let Some(value) = waiting.pop() {
-        match value {
-            Value::List(items) => waiting.extend(items.iter().rev()),
-            Value::Object(members) => match value.get("shape") {
-                Some(Value::List(lengths)) => {
-                    *hash = mix(*hash, 1);
-                    for length in lengths {
-                        let Value::Int(digits) = length else { continue };
-                        *hash = mix(*hash, digits.parse().unwrap_or(u64::MAX));
-                    }
-                }
-                _ => waiting.extend(members.iter().rev().map(|member| member.value)),
-            },
-            _ => {}
-        }
+        Shapes::read(self.side.files, entry, &mut self.bump.borrow_mut())
     }
 }
 

@@ -5,6 +5,8 @@
 
 use hashbrown::HashMap;
 
+use super::super::shapes::mix;
+
 /// Rests with at most so many cells are solved exactly.
 const EXACT_CELLS: usize = 1 << 16;
 /// Keys of a window on each side.
@@ -169,12 +171,6 @@ fn slide(a: &[u64], b: &[u64], mut piece: Piece, pairs: &mut Vec<(usize, usize)>
         let moved = next_a - piece.a.0 + next_b - piece.b.0;
         (piece.a.0, piece.b.0) = if moved >= WINDOW / 2 { (next_a, next_b) } else { half };
     }
-}
-
-/// One hash of two.
-pub(super) fn mix(hash: u64, value: u64) -> u64 {
-    let x = (hash ^ value.rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (x ^ (x >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93) ^ (x >> 29)
 }
 
 #[cfg(test)]

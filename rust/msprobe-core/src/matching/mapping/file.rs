@@ -21,7 +21,7 @@ pub const MOST_PARTS: usize = 100;
 pub const TOP_LAYER: &str = "TopLayer";
 
 /// The older name of [`TOP_LAYER`]; replaces it where both are given.
-const OLD_TOP_LAYER: &str = "Cell";
+pub(super) const OLD_TOP_LAYER: &str = "Cell";
 
 /// Why a mapping file cannot be used. One line, with the line of the file where there is one.
 #[derive(Debug, thiserror::Error)]

@@ -9,6 +9,7 @@ mod file;
 mod items;
 mod plain;
 mod rules;
+pub mod suggest;
 mod translate;
 mod trie;
 mod usage;
@@ -25,6 +26,7 @@ use trie::Place;
 
 pub use file::{Error, LARGEST_MAPPING, MOST_PARTS, TOP_LAYER};
 pub use rules::{Rule, Rules};
+pub use suggest::suggest;
 pub use usage::Usage;
 
 /// One side of a match: the tree and the files it was made of.

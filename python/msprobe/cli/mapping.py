@@ -1,0 +1,60 @@
+"""`mapping suggest`: proposes a layer mapping for two dumps."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Annotated
+
+import typer
+
+EXAMPLES = """\
+Examples:
+  propose, read, correct, use:
+      msprobe-rs mapping suggest -tp run_a/step0 -gp run_b/step0 -o mapping.yaml
+      msprobe-rs graph_visualize -tp run_a/step0 -gp run_b/step0 -o out -lm mapping.yaml
+
+Exit status: 0 done, 1 failed, 2 wrong usage.
+"""
+
+
+def mapping(
+    action: Annotated[str, typer.Argument(metavar="suggest", help="What to do: suggest.")],
+    target_path: Annotated[str, typer.Option("-tp", "--target_path", metavar="DIR", help="The dump to look at.")],
+    golden_path: Annotated[str, typer.Option("-gp", "--golden_path", metavar="DIR", help="The dump to trust.")],
+    output_path: Annotated[
+        str, typer.Option("-o", "--output_path", metavar="FILE", help="The new .yaml file; without it the proposal is printed.")
+    ] = "",
+) -> int:
+    """Propose a layer mapping (-lm of graph_visualize) from the modules of two dumps.
+
+    Modules are brought together by their classes, names, order and what lies in them; each rule has a remark that says how sure
+    it is. Of several ranks or steps the first that both dumps have is looked at.
+    """
+    from msprobe.cli import log
+    from msprobe.cli.exits import Exit, Refusal
+
+    if action != "suggest":
+        raise Refusal(f"mapping {action}: there is only mapping suggest", Exit.USAGE)
+    if output_path and not output_path.endswith((".yaml", ".yml")):
+        raise Refusal(f"-o {output_path}: a layer mapping is a .yaml file", Exit.USAGE)
+    from msprobe import _native
+
+    expand = os.path.expanduser
+    try:
+        found = json.loads(_native.suggest_mapping(expand(target_path), expand(golden_path)))
+    except _native.EngineError as error:
+        status, message = error.args
+        raise Refusal(message, Exit(status)) from error
+    if output_path:
+        try:
+            # Never over a mapping that somebody may have corrected by hand.
+            with open(expand(output_path), "x", encoding="utf-8") as file:  # noqa: PTH123 - pathlib costs start-up time here
+                file.write(found["text"])
+        except OSError as error:
+            raise Refusal(f"{output_path}: cannot be written: {error.strerror}; name a new file") from None
+        rules = found["sure"] + found["likely"] + found["guess"]
+        log.answer(f"wrote    {output_path}   {rules} rules: {found['sure']} sure, {found['likely']} likely, {found['guess']} guess")
+    else:
+        log.answer(found["text"].rstrip("\n"))
+    return Exit.DONE
