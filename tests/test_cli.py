@@ -189,6 +189,14 @@ def test_fail_on(dump: str, limit: str, status: int, msprobe: Command, tmp_path:
     assert same.status == 0
 
 
+@pytest.mark.parametrize("command", ["report", "tree"])
+def test_json_document_of_a_file_that_cannot_be_read(command: str, msprobe: Command, tmp_path: Path) -> None:
+    done = msprobe(command, tmp_path / "nowhere.vis.db", "--json")
+    assert done.status == 1
+    assert json.loads(done.out) == {"schema": 1, "exit_status": 1, "error": done.err.removeprefix("error: ").rstrip("\n")}
+    assert done.err.count("\n") == 1
+
+
 def test_quiet_leaves_only_the_answer(msprobe: Command, tmp_path: Path) -> None:
     done = msprobe("graph_visualize", "-tp", TARGET, "-gp", GOLDEN, "-o", tmp_path, "--quiet")
     assert (done.status, done.err) == (0, "")

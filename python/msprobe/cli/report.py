@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from msprobe.cli import difference
-from msprobe.cli.answer import LEVELS, VERDICTS
+from msprobe.cli.answer import LEVELS, VERDICTS, failure
 
 EXAMPLES = """\
 Examples:
@@ -55,6 +55,8 @@ def report(
         text = _native.report(file, step=step, rank=rank, top=max(top, 0), only=only, noise_twin=noise_twin)
     except _native.EngineError as error:
         status, message = error.args
+        if as_json:
+            log.answer(json.dumps(failure(message, Exit(status))))
         raise Refusal(message, Exit(status)) from error
     answer = json.loads(text)
     if as_json:

@@ -31,12 +31,15 @@ def tree(
     """Print the tree: E error, W warning, . pass, + only on this side, and nothing where nothing was compared."""
     from msprobe import _native
     from msprobe.cli import log
+    from msprobe.cli.answer import failure
     from msprobe.cli.exits import Exit, Refusal
 
     try:
         text = _native.tree(file, node, depth=depth, golden=golden, step=step, rank=rank, limit=limit)
     except _native.EngineError as error:
         status, message = error.args
+        if as_json:
+            log.answer(json.dumps(failure(message, Exit(status))))
         raise Refusal(message, Exit(status)) from error
     if as_json:
         log.answer(text)
