@@ -8,8 +8,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 WHEELS := target/wheels
-SOURCES := $(shell find rust python -name target -prune -o -type f -not -name '*.so' -not -path '*/__pycache__/*' -print) \
-	Cargo.toml Cargo.lock pyproject.toml
+# Its other files have names that change with their content.
+VIEWER := python/msprobe/tensorboard/static/index.js
+SOURCES := $(shell find rust python \( -name target -o -name static \) -prune -o -type f -not -name '*.so' -not -path '*/__pycache__/*' -print) \
+	Cargo.toml Cargo.lock pyproject.toml $(wildcard $(VIEWER))
 
 # A prerequisite that is missing fails by name, and says what it is for.
 need = @command -v $(1) >/dev/null || { echo "$(1) is missing: $(2)" >&2; exit 1; }
@@ -33,8 +35,6 @@ test-rust:
 test-python: $(VENV)/installed $(VENV)/check-tools $(VENV)/test-tools
 	$(BIN)/python -m mypy.stubtest msprobe._native
 	$(BIN)/python -m pytest -n auto
-
-VIEWER := python/msprobe/tensorboard/static/index.js
 
 plugin: $(VIEWER) ## Build the TensorBoard plugin's front end into the package
 
