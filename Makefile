@@ -43,11 +43,21 @@ $(VIEWER): $(shell find tb_plugin/src tb_plugin/public -type f) tb_plugin/packag
 	# Not `npm ci`: the lock file lacks an optional package for Windows, which npm cannot put there and `ci` insists on.
 	cd tb_plugin && npm install --no-save --no-audit --no-fund && npm run build
 
-test-plugin: plugin $(VENV)/installed ## Tests of the TensorBoard plugin, in a real TensorBoard and Chromium
+# The oldest TensorBoard that is supported needs an older numpy, and pkg_resources of setuptools.
+OLDEST := .venv-tensorboard-2.16
+
+$(OLDEST)/installed: $(VENV)/installed
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/pip install --quiet 'tensorboard==2.16.*' 'numpy<2' 'setuptools<81'
+	$(OLDEST)/bin/pip install --quiet --force-reinstall --no-deps $(WHEELS)/*.whl
+	@touch $@
+
+test-plugin: plugin $(VENV)/installed $(OLDEST)/installed ## Tests of the TensorBoard plugin, in a real TensorBoard and Chromium
 	$(call need,chromium,install Debian's package chromium)
 	cd tb_plugin && npm run check && npm test
 	$(BIN)/pip install --quiet tensorboard
 	node --test tests/browser/
+	MSPROBE_PYTHON=$(OLDEST)/bin/python node --test tests/browser/viewer.test.mjs
 
 lint: $(VENV)/check-tools
 	$(call need,cargo,install Rust 1.89 or newer)

@@ -35,7 +35,7 @@ describe('texts', () => {
   });
 
   it('are all used', () => {
-    const grouped = /^(status|overflow|kind|comm|problem|key|edit)\./;
+    const grouped = /^(status|overflow|kind|comm|problem|key|edit|differs)\./;
     const idle = Object.keys(TEXTS).filter((key) => !grouped.test(key) && !all.includes(`'${key}'`));
     expect(idle.filter((key) => key !== 'target' && key !== 'golden')).toEqual([]);
   });

@@ -6,7 +6,8 @@
 //! | floor | rooms |
 //! |---|---|
 //! | [`pipeline`] | steps, ranks, jobs, progress, cancellation |
-//! | [`view`] [`edit`] `report` [`page`] | questions to a finished file, changes to it, its tree as a page |
+//! | [`view`] [`edit`] [`page`] | questions to a finished file, changes to it, its tree as a page |
+//! | [`report`] | where two runs first part |
 //! | [`links`] | communication nodes across ranks |
 //! | [`part`] | one rank, compared and rendered to rows |
 //! | [`visdb`] | the one place that knows the file format |

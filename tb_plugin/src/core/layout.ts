@@ -16,9 +16,6 @@ export const PAD = 7;
 export const LINE = 440;
 /** Deeper boxes are indented by a single unit, so that the drawing stays bounded. */
 const DEEP = 60;
-const CHARACTER = 6.7;
-const WIDE_CHARACTER = 11.5;
-
 export interface Layout {
   count: number;
   /** The node of a box; for a gap the parent whose children miss. */
@@ -36,12 +33,6 @@ export interface Layout {
   width: number;
   height: number;
   indexOf: Map<number, number>;
-}
-
-export function textWidth(text: string): number {
-  let width = 0;
-  for (let at = 0; at < text.length; at += 1) width += text.charCodeAt(at) > 0x2e80 ? WIDE_CHARACTER : CHARACTER;
-  return width;
 }
 
 function badgeWidth(node: TreeNode): number {
@@ -142,11 +133,11 @@ function measure(l: Layout, at: number): void {
     return;
   }
   if (node.kids === 0) {
-    l.w[at] = Math.max(52, Math.min(textWidth(node.label), 260) + 22);
+    l.w[at] = Math.max(52, Math.min(node.labelWidth, 260) + 22);
     l.h[at] = LEAF;
     return;
   }
-  const title = Math.min(textWidth(node.label), 420) + 40 + badgeWidth(node);
+  const title = Math.min(node.labelWidth, 420) + 40 + badgeWidth(node);
   if (!l.open[at]) {
     l.w[at] = title;
     l.h[at] = TITLE;

@@ -48,3 +48,13 @@ export function userFrame(stack: readonly string[]): Frame | null {
   const frames = stack.map(frame);
   return frames.find((one) => one.file !== '' && !one.library) ?? frames.find((one) => one.file !== '') ?? null;
 }
+
+const CHARACTER = 6.7;
+const WIDE_CHARACTER = 11.5;
+
+/** Units that a text takes at the size of the drawing, near enough to lay boxes out. */
+export function textWidth(text: string): number {
+  let width = 0;
+  for (let at = 0; at < text.length; at += 1) width += text.charCodeAt(at) > 0x2e80 ? WIDE_CHARACTER : CHARACTER;
+  return width;
+}

@@ -261,6 +261,9 @@ function write(context: CanvasRenderingContext2D, text: string, x: number, y: nu
 }
 
 /** Draws the whole graph into a narrow column, however tall it is. */
+/** How bad a status is, the least first: not compared, pass, unmatched, warning, error. */
+const RANK = [0, 1, 3, 4, 2];
+
 export function paintMap(
   context: CanvasRenderingContext2D,
   scene: Pick<Scene, 'layout' | 'colours' | 'colouring'>,
@@ -274,6 +277,8 @@ export function paintMap(
   context.fillRect(0, 0, width, height);
   if (layout.count === 0) return;
   const [sx, sy] = mapScale(layout, width, height);
+  // Thousands of boxes share a pixel: each is filled by the worst of them, and no oftener than it gets worse.
+  const filled = new Uint8Array(Math.ceil(width) * Math.ceil(height));
   let at = 0;
   while (at < layout.count) {
     const [x, y, w, h] = box(layout, at);
@@ -286,8 +291,13 @@ export function paintMap(
       const colour = open
         ? tone(node, scene).fill
         : ((overflow ? colours.overflow : colours.status)[closedWorst] as Tone).edge;
-      context.fillStyle = colour;
-      context.fillRect(x * sx, y * sy, Math.max(1, w * sx), Math.max(0.6, tall));
+      const pixel = Math.floor(y * sy) * Math.ceil(width) + Math.floor(x * sx);
+      const rank = 1 + (overflow ? closedWorst : RANK[closedWorst] ?? 0);
+      if (open || tall >= 1 || rank > (filled[pixel] ?? 0)) {
+        if (!open) filled[pixel] = rank;
+        context.fillStyle = colour;
+        context.fillRect(x * sx, y * sy, Math.max(1, w * sx), Math.max(0.6, tall));
+      }
     }
     // What is lower than half a pixel has no inside to be seen.
     at = open && tall < 0.5 ? (layout.skip[at] as number) : at + 1;
@@ -301,6 +311,5 @@ export function mapScale(layout: Layout, width: number, height: number): [number
 
 /** The worse of two statuses: error, warning, unmatched, pass, nothing. */
 export function worse(one: number, two: number): number {
-  const rank = [0, 1, 3, 4, 2];
-  return (rank[one] ?? 0) >= (rank[two] ?? 0) ? one : two;
+  return (RANK[one] ?? 0) >= (RANK[two] ?? 0) ? one : two;
 }

@@ -129,9 +129,9 @@ export class Store {
       () => (this.session = { token: '', view_only: true, logdir: '' }),
     );
     const place = readAddress();
-    await this.list();
-    if (place.file !== '') await this.goTo(place);
+    if (place.file !== '') await Promise.all([this.list(), this.goTo(place)]);
     else {
+      await this.list();
       const first = this.listing?.files.find((file) => file.state === 'ok');
       if (first) await this.openFile(first.path);
     }
@@ -203,11 +203,12 @@ export class Store {
     try {
       const { path, step, rank } = this.params;
       const roots = await this.client.get<Roots>('roots', { path, step, rank }, signal);
-      for (const side of ['target', 'golden'] as const) {
+      const openRoot = async (side: SideName): Promise<void> => {
         const tree = this.trees[side];
         tree.reset(roots[side]);
         if (tree.root) await this.setOpen(side, tree.root, true);
-      }
+      };
+      await Promise.all([openRoot('target'), openRoot('golden')]);
       this.changed();
       void this.loadSummary(!roots.rolled, signal);
       await this.openAll(open);
@@ -258,8 +259,8 @@ export class Store {
         });
       }
       const loaded = [...tree.byId.values()].filter((node) => node.children.length > 0);
-      for (let at = 0; at < loaded.length; at += 40) {
-        await this.fetchChildren(side, loaded.slice(at, at + 40).map((node) => node.id), 0, PAGE);
+      for (let at = 0; at < loaded.length; at += 600) {
+        await this.fetchChildren(side, loaded.slice(at, at + 600).map((node) => node.id), 0, PAGE);
       }
     }
     this.changed();
@@ -276,7 +277,7 @@ export class Store {
     while (left.length > 0) {
       const answer = await this.client.get<{ tables: ChildTable[]; answered: number }>(
         'children',
-        { path: this.path, ids: left.slice(0, 60).join(','), from, limit, micro: this.micro },
+        { path: this.path, ids: left.slice(0, 600).join(','), from, limit, micro: this.micro },
         this.loads.signal,
       );
       for (const table of answer.tables) this.trees[side].take(table);
@@ -288,11 +289,10 @@ export class Store {
   /** Opens or closes a node; its counterpart follows when panes are in step. */
   async toggle(side: SideName, node: TreeNode): Promise<void> {
     const open = !this.trees[side].isOpen(node);
-    await this.setOpen(side, node, open);
-    if (!this.syncOpen || !this.compare || node.pair === 0) return;
-    const twin = this.trees[other(side)].byId.get(node.pair);
-    if (twin) await this.setOpen(other(side), twin, open);
-    else if (open) {
+    const follows = this.syncOpen && this.compare && node.pair !== 0;
+    const twin = follows ? this.trees[other(side)].byId.get(node.pair) : undefined;
+    await Promise.all([this.setOpen(side, node, open), twin ? this.setOpen(other(side), twin, open) : null]);
+    if (follows && !twin && open) {
       await this.reveal(other(side), node.pair, false);
       const found = this.trees[other(side)].byId.get(node.pair);
       if (found) await this.setOpen(other(side), found, true);

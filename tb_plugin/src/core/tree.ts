@@ -1,12 +1,14 @@
 /** One side's tree as far as it has been loaded. Children may be loaded in pieces; what misses is a gap. */
 
-import { label } from './names';
+import { label, textWidth } from './names';
 import type { ChildTable, NodeTable, SideName } from './types';
 
 export interface TreeNode {
   readonly id: number;
   readonly name: string;
   readonly label: string;
+  /** Units that the label takes, measured once. */
+  readonly labelWidth: number;
   readonly kind: number;
   readonly kids: number;
   status: number;
@@ -57,7 +59,8 @@ export class Tree {
     const before = parent.children.filter((child) => child.place < first);
     const after = parent.children.filter((child) => child.place >= end);
     parent.children = before.concat(fresh, after);
-    this.revision += 1;
+    // Nothing moves while they cannot be seen.
+    if (this.isOpen(parent)) this.revision += 1;
   }
 
   /** Where the next page of children should begin, or null when all are there. */
@@ -97,10 +100,12 @@ export class Tree {
     const name = table.name[at] ?? '';
     const kind = table.kind[at] ?? 0;
     const depth = parent ? parent.depth + 1 : 0;
+    const shown = label(name, kind, depth < 2);
     const node: TreeNode = {
       id,
       name,
-      label: label(name, kind, depth < 2),
+      label: shown,
+      labelWidth: textWidth(shown),
       kind,
       kids: table.kids[at] ?? 0,
       micro: table.micro[at] ?? 0,

@@ -75,10 +75,9 @@ export interface Spot {
 }
 
 export interface Difference extends Omit<Spot, 'overflow'> {
-  what: 'parameter' | 'computation';
+  what: 'parameter' | 'argument' | 'structure' | 'input' | 'computation';
   inputs: number | null;
-  parameters: number | null;
-  outputs: number | null;
+  error: number | null;
 }
 
 export interface Counts {

@@ -6,6 +6,7 @@
 use super::cache::{Found, Key};
 use super::error::ViewError;
 use super::file::VisFile;
+use super::first::{self, First};
 use super::outline::{Outline, NONE};
 use super::{rows, Question};
 use serde::de::{Deserializer, MapAccess, Visitor};
@@ -18,48 +19,22 @@ use std::time::Duration;
 
 /// Stands for NaN and infinities: worse than any number, and finite in JSON.
 const BEYOND: f32 = 1e30;
-/// Relative error below which two values count as the same, in units of the dtype's epsilon.
-const NOISE_EPSILONS: f64 = 8.0;
-/// The stored percent texts have six decimals, so nothing below this can be seen.
-const RESOLUTION: f64 = 1e-8;
-
 /// Largest relative error of the inputs, parameters and outputs of every target node; NaN where nothing was compared.
 #[derive(Default)]
 pub(crate) struct Drift {
     inputs: Vec<f32>,
     parameters: Vec<f32>,
     outputs: Vec<f32>,
-    /// Bits: 1 inputs, 2 parameters, 4 outputs beyond the noise of their dtype.
-    beyond: Vec<u8>,
-}
-
-/// Where target and golden first part.
-#[derive(Debug, Serialize)]
-pub(crate) struct Difference {
-    id: i64,
-    name: String,
-    parent: String,
-    /// Place in execution order, from 0.
-    order: u32,
-    /// `parameter` or `computation`.
-    what: &'static str,
-    /// Largest relative errors; null where nothing was compared.
-    inputs: Option<f32>,
-    parameters: Option<f32>,
-    outputs: Option<f32>,
-    status: u8,
+    /// Where the two first part.
+    pub(crate) first: Option<First>,
 }
 
 impl Drift {
     fn read(file: &VisFile, step: i64, rank: i64, outline: &Outline, progress: &AtomicU64) -> Result<Self, ViewError> {
         let tree = &outline.sides[0];
         let count = tree.len();
-        let mut drift = Self {
-            inputs: vec![f32::NAN; count],
-            parameters: vec![f32::NAN; count],
-            outputs: vec![f32::NAN; count],
-            beyond: vec![0; count],
-        };
+        let mut drift =
+            Self { inputs: vec![f32::NAN; count], parameters: vec![f32::NAN; count], outputs: vec![f32::NAN; count], first: None };
         rows::scan_parameters(file, step, rank, |rowid, inputs, outputs| {
             progress.fetch_add(1, Ordering::Relaxed);
             let Some(node) = tree.at_rowid(rowid) else { return };
@@ -75,39 +50,18 @@ impl Drift {
                     let Some(error) = cells.error() else { continue };
                     let suffix = key.strip_prefix(name).unwrap_or(&key).trim_start_matches('.');
                     let parameter = !output && suffix.starts_with("parameters");
-                    let (column, bit) = match (output, parameter) {
-                        (true, _) => (&mut drift.outputs, 4),
-                        (false, true) => (&mut drift.parameters, 2),
-                        (false, false) => (&mut drift.inputs, 1),
+                    let column = match (output, parameter) {
+                        (true, _) => &mut drift.outputs,
+                        (false, true) => &mut drift.parameters,
+                        (false, false) => &mut drift.inputs,
                     };
                     column[at] = column[at].max(error);
-                    if f64::from(error) > noise(cells.dtype.as_deref().unwrap_or("")) {
-                        drift.beyond[at] |= bit;
-                    }
                 }
             };
             take(inputs, false);
             take(outputs, true);
         })?;
         Ok(drift)
-    }
-
-    /// The first node, in execution order and deepest, with a parameter or an output beyond noise and inputs within it.
-    pub(crate) fn first_difference(&self, outline: &Outline) -> Option<Difference> {
-        let tree = &outline.sides[0];
-        let node = self.beyond.iter().position(|beyond| beyond & 1 == 0 && beyond & 6 != 0)?;
-        let number = |value: f32| (!value.is_nan()).then_some(value);
-        Some(Difference {
-            id: tree.rowid[node],
-            name: tree.name(node as u32).to_owned(),
-            parent: if tree.parent[node] == NONE { String::new() } else { tree.name(tree.parent[node]).to_owned() },
-            order: node as u32,
-            what: if self.beyond[node] & 2 != 0 { "parameter" } else { "computation" },
-            inputs: number(self.inputs[node]),
-            parameters: number(self.parameters[node]),
-            outputs: number(self.outputs[node]),
-            status: tree.status[node],
-        })
     }
 
     /// Largest number of a node's outputs, else of its parameters.
@@ -119,25 +73,6 @@ impl Drift {
             self.outputs[node]
         }
     }
-}
-
-/// Relative error that counts as noise for a dtype.
-fn noise(dtype: &str) -> f64 {
-    let dtype = dtype.to_ascii_lowercase();
-    let epsilon = if dtype.contains("bfloat16") {
-        2.0_f64.powi(-8)
-    } else if dtype.contains("float16") || dtype.ends_with("half") {
-        2.0_f64.powi(-11)
-    } else if dtype.contains("float8") {
-        2.0_f64.powi(-3)
-    } else if dtype.contains("float64") || dtype.ends_with("double") {
-        f64::EPSILON
-    } else if dtype.contains("float") {
-        f64::from(f32::EPSILON)
-    } else {
-        0.0
-    };
-    (NOISE_EPSILONS * epsilon).max(RESOLUTION)
 }
 
 /// The drift if it is there within `patience`.
@@ -153,8 +88,9 @@ pub(crate) fn find(
     let (root, shown, outline) = (question.viewer.root.clone(), file.shown.clone(), Arc::clone(outline));
     let work = move |progress: &AtomicU64| {
         let file = VisFile::open(&root, &shown)?;
-        let drift = Drift::read(&file, step, rank, &outline, progress)?;
-        let bytes = drift.beyond.len() * 13;
+        let mut drift = Drift::read(&file, step, rank, &outline, progress)?;
+        drift.first = first::find(&file, step, rank);
+        let bytes = drift.outputs.len() * 12;
         Ok((drift, bytes))
     };
     match question.viewer.drifts.get(&key, patience, work).map_err(|error| super::copied(&error))? {
@@ -428,13 +364,5 @@ mod tests {
                        "a.output.1": {"dtype": "torch.int64", "shape": "[3]", "NormRelativeErr": "2.0%"}}"#;
         assert_eq!(glance(text), Glance { dtype: "torch.float32".into(), shape: "[2]".into(), error: Some(0.02) });
         assert_eq!(glance("no json"), Glance::default());
-    }
-
-    #[test]
-    fn noise_follows_the_dtype() {
-        assert!(noise("torch.bfloat16") > noise("torch.float16"));
-        assert!(noise("torch.float16") > noise("torch.float32"));
-        assert!(noise("torch.float32") > 9e-7 && noise("torch.float32") < 1e-6);
-        assert_eq!(noise("torch.int64"), RESOLUTION);
     }
 }

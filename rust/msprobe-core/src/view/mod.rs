@@ -17,6 +17,7 @@ mod cache;
 mod drift;
 mod error;
 mod file;
+mod first;
 mod heat;
 mod logdir;
 mod node;
@@ -46,6 +47,8 @@ use std::time::Duration;
 pub const MAX_BYTES: usize = 1_000_000;
 /// Most rows of one page.
 pub(crate) const MAX_ROWS: usize = 5_000;
+/// How long a question waits for the outline when the file's own indexes can answer it too.
+const SHORT_PATIENCE: Duration = Duration::from_millis(25);
 /// Memory for outlines, bytes; the newest one stays even if it is larger.
 const OUTLINE_BUDGET: usize = 160 << 20;
 /// Memory for drift series, bytes.
@@ -190,7 +193,7 @@ impl Question<'_> {
         if !file.indexed {
             return self.outline(file, step, rank).map(Some);
         }
-        match self.find_outline(file, step, rank, Duration::from_millis(80))? {
+        match self.find_outline(file, step, rank, SHORT_PATIENCE)? {
             Found::Ready(outline) => Ok(Some(outline)),
             Found::Working(_) => Ok(None),
         }

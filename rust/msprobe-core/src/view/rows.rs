@@ -289,6 +289,14 @@ pub(crate) fn find(file: &VisFile, step: i64, rank: i64, side: usize, name: &str
     file.conn.query_row(sql, (step, rank, SOURCES[side], name), |row| Ok(read_place(row))).optional().map_err(|error| file.fail(&error))
 }
 
+/// The row number of a name. The index alone answers, so that thousands of them are found in no time.
+pub(crate) fn find_row(file: &VisFile, step: i64, rank: i64, side: usize, name: &str) -> Result<Option<i64>, ViewError> {
+    let sql = "SELECT rowid FROM tb_nodes WHERE step = ?1 AND rank = ?2 AND data_source = ?3 AND node_name = ?4 LIMIT 1";
+    let fail = |error: rusqlite::Error| file.fail(&error);
+    let mut statement = file.conn.prepare_cached(sql).map_err(fail)?;
+    statement.query_row((step, rank, SOURCES[side], name), |row| row.get(0)).optional().map_err(fail)
+}
+
 /// Everything about one node.
 pub(crate) struct Details {
     pub(crate) place: Place,

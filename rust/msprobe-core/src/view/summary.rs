@@ -1,7 +1,8 @@
 //! What a file holds, and the counts and first findings of one step and rank.
 
-use super::drift::{self, Difference};
+use super::drift;
 use super::error::ViewError;
+use super::first::Difference;
 use super::outline::{status, Outline, NONE};
 use super::{rows, Question};
 use serde::Serialize;
@@ -123,7 +124,7 @@ pub(crate) fn graph(question: &Question<'_>) -> Result<Vec<u8>, ViewError> {
         first_overflow: Option<Spot>,
         /// Whether the numbers of the rows have been read yet.
         difference_known: bool,
-        /// The earliest deepest node whose parameters or outputs differ although its inputs agree.
+        /// Where target and golden first part, by the rules of the report.
         first_difference: Option<Difference>,
     }
     let file = question.file()?;
@@ -152,7 +153,7 @@ pub(crate) fn graph(question: &Question<'_>) -> Result<Vec<u8>, ViewError> {
         first_verdict: first_verdict.map(|node| spot(&outline, node as u32)),
         first_overflow: first_overflow.map(|node| spot(&outline, node as u32)),
         difference_known: !compared || drift.is_some(),
-        first_difference: drift.and_then(|drift| drift.first_difference(&outline)),
+        first_difference: drift.and_then(|drift| drift.first.as_ref()?.shown(&file, step, rank, &outline)),
     };
     super::json(&answer)
 }

@@ -63,7 +63,7 @@ impl NodeTable {
     fn push_direct(&mut self, file: &VisFile, place: &rows::Place, row: rows::Direct, compared: bool) -> Result<(), ViewError> {
         let link = rows::last_of_list(&row.link);
         let pair = match &link {
-            Some(name) => rows::find(file, place.step, place.rank, 1 - place.side, name)?,
+            Some(name) => rows::find_row(file, place.step, place.rank, 1 - place.side, name)?,
             None => None,
         };
         self.status.push(match (&link, compared) {
@@ -77,7 +77,7 @@ impl NodeTable {
         self.kids.push(row.children);
         self.overflow.push(row.overflow);
         self.micro.push(row.micro);
-        self.pair.push(pair.map_or(0, |pair| pair.rowid));
+        self.pair.push(pair.unwrap_or(0));
         self.edited.push(u8::from(row.modified));
         Ok(())
     }
@@ -146,7 +146,7 @@ pub(crate) fn children(question: &Question<'_>) -> Result<Vec<u8>, ViewError> {
         answered: usize,
     }
     let file = question.file()?;
-    let ids = question.args.integers("ids", 64)?;
+    let ids = question.args.integers("ids", 1_000)?;
     let from = question.args.count("from", 0, usize::MAX)?;
     let limit = question.args.count("limit", MAX_ROWS, MAX_ROWS)?.max(1);
     let micro = question.args.micro()?;

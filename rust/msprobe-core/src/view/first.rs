@@ -1,0 +1,87 @@
+//! Where target and golden first part: what the file says itself, else what the report finds.
+
+use super::file::VisFile;
+use super::outline::{Outline, NONE};
+use super::rows;
+use crate::report::{self, Options};
+use crate::visdb::schema::DIVERGENCE;
+use rusqlite::OptionalExtension;
+use serde::{Deserialize, Serialize};
+
+/// Threads that work the answer out for a file that does not say it; the server has other things to do.
+const THREADS: usize = 2;
+
+/// A first difference, as the report's JSON has it.
+#[derive(Debug, Deserialize)]
+pub(crate) struct First {
+    node: String,
+    what: String,
+    inputs: Option<Agreement>,
+    evidence: Option<Evidence>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Agreement {
+    error: f32,
+}
+
+#[derive(Debug, Deserialize)]
+struct Evidence {
+    /// Null where no number tells how far the two are apart.
+    error: Option<f32>,
+}
+
+/// The same for the browser.
+#[derive(Debug, Serialize)]
+pub(crate) struct Difference {
+    id: i64,
+    name: String,
+    parent: String,
+    /// Place in execution order, from 0.
+    order: u32,
+    /// `parameter`, `argument`, `structure`, `input` or `computation`.
+    what: String,
+    /// Largest relative error of the data inputs; null where nothing was compared.
+    inputs: Option<f32>,
+    /// Relative error of what differs; null where no number tells it.
+    error: Option<f32>,
+    status: u8,
+}
+
+/// The first difference of a step and rank; `None` if there is none, or none can be told.
+pub(crate) fn find(file: &VisFile, step: i64, rank: i64) -> Option<First> {
+    if says(file, step, rank) {
+        let first = "SELECT detail FROM msprobe_divergence WHERE step = ?1 AND rank = ?2 AND kind = 'first_difference'";
+        let detail: Option<String> = file.conn.query_row(first, [step, rank], |row| row.get(0)).optional().ok()?;
+        return serde_json::from_str(&detail?).ok();
+    }
+    let options = Options { step: Some(step), rank: Some(rank), top: 0, threads: THREADS, ..Options::default() };
+    let report = report::report(&file.key.path, &options).ok()?;
+    serde_json::from_value(serde_json::to_value(report.first_difference?).ok()?).ok()
+}
+
+/// Whether the run that wrote the file has written what it found, be it nothing.
+fn says(file: &VisFile, step: i64, rank: i64) -> bool {
+    let lines = "SELECT count(*) FROM msprobe_divergence WHERE step = ?1 AND rank = ?2";
+    file.own_tables.iter().any(|table| table == DIVERGENCE.name)
+        && file.conn.query_row(lines, [step, rank], |row| row.get::<_, i64>(0)).is_ok_and(|lines| lines > 0)
+}
+
+impl First {
+    /// As the browser sees it; `None` if the node is not in the file.
+    pub(crate) fn shown(&self, file: &VisFile, step: i64, rank: i64, outline: &Outline) -> Option<Difference> {
+        let tree = &outline.sides[0];
+        let node = rows::find_row(file, step, rank, 0, &self.node).ok()?.and_then(|row| tree.at_rowid(row))?;
+        let at = node as usize;
+        Some(Difference {
+            id: tree.rowid[at],
+            name: self.node.clone(),
+            parent: if tree.parent[at] == NONE { String::new() } else { tree.name(tree.parent[at]).to_owned() },
+            order: node,
+            what: self.what.clone(),
+            inputs: self.inputs.as_ref().map(|inputs| inputs.error),
+            error: self.evidence.as_ref().and_then(|evidence| evidence.error),
+            status: tree.status[at],
+        })
+    }
+}
