@@ -188,10 +188,14 @@ describe('the viewer', { skip, timeout: 7_200_000 }, () => {
     await frame.getByTestId('view-graph').click();
     await frame.getByTestId('searchInput').fill('Distributed.send.0');
     await frame.getByTestId('hit').first().getByText('Distributed.send.0.forward').click();
+    await eventually(() => assert.ok(page.url().includes('Distributed.send.0.forward')));
     await frame.getByTestId('tab-communication').click();
     await frame.getByTestId('partnerLink').first().click();
     await frame.getByTestId('nodeName').getByText('Distributed.recv.0.forward').waitFor();
     await becomes(() => frame.getByTestId('rankSelect').inputValue(), '1');
+    // Going back begins where the journey has ended: once its end stands in the address.
+    await eventually(() => assert.ok(page.url().includes('Distributed.recv.0.forward')));
+    await settled(frame);
     await page.goBack();
     await frame.getByTestId('nodeName').getByText('Distributed.send.0.forward').waitFor();
   });
