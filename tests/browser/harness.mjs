@@ -116,7 +116,7 @@ export async function openTab(world, { file = '', hash = '', ...options } = {}) 
   page.on('pageerror', (error) => problems.push(String(error)));
   // TensorBoard's own page has troubles of its own; ours are those of the plugin's addresses.
   page.on('console', (message) => {
-    const ours = message.location().url.includes('/plugin/graph_ascend/') && !/status of 4/.test(message.text());
+    const ours = message.location().url.includes('/plugin/graph_ascend/') && !/status of (4|503)/.test(message.text());
     if (message.type() === 'error' && ours) problems.push(message.text());
   });
   await page.goto(`${world.address}/#graph_ascend${hash || (file && `&m.file=${encodeURIComponent(file)}`)}`, { waitUntil: 'commit' });

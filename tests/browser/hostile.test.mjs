@@ -43,9 +43,6 @@ describe('hostile files', { timeout: 7_200_000 }, () => {
         const wide = { 'Module.wide.W.forward.0': null };
         for (let at = 0; at < 100_000; at += 1) wide[`Torch.add.${at}.forward`] = 'Module.wide.W.forward.0';
         build(logdir, 'wide.vis.db', wide);
-        const chain = {};
-        for (let at = 0; at < 20_000; at += 1) chain[`Module.m${at}.M.forward.0`] = at ? `Module.m${at - 1}.M.forward.0` : null;
-        build(logdir, 'chain.vis.db', chain);
         const plain = { 'Module.a.A.forward.0': null, 'Torch.add.0.forward': 'Module.a.A.forward.0', 'Torch.mul.0.forward': 'Module.a.A.forward.0' };
         build(logdir, 'plain.vis.db', plain);
         for (const name of ['odd', 'gone', 'held', 'cut', 'cycle']) copyFileSync(join(logdir, 'plain.vis.db'), join(logdir, `${name}.vis.db`));
@@ -110,11 +107,6 @@ describe('hostile files', { timeout: 7_200_000 }, () => {
       await frame.getByTestId('trouble').getByText(words).first().waitFor();
     }
     await chooseFile(frame, 'plain.vis.db');
-    // Neither is a file that could be opened.
-    await frame.getByTestId('tagSelect').click();
-    await frame.getByTestId('fileList').getByText('plain.vis.db', { exact: true }).waitFor();
-    assert.equal(await frame.getByTestId('fileList').getByText('folder.vis.db', { exact: true }).count(), 0);
-    assert.equal(await frame.getByTestId('fileList').getByText('outside.vis.db', { exact: true }).count(), 0);
     assert.equal((await fetch(`${world.api}file?path=folder.vis.db`)).status, 422);
     assert.equal((await fetch(`${world.api}file?path=outside.vis.db`)).status, 403);
   });
@@ -169,15 +161,6 @@ describe('hostile files', { timeout: 7_200_000 }, () => {
     await find('Torch.add.99999.forward');
     await frame.locator('[role=treeitem][data-name="Torch.add.99999.forward"][aria-selected=true]').waitFor({ state: 'attached' });
     await becomes(() => frame.getByTestId('nodeName').textContent(), 'Torch.add.99999.forward');
-  });
-
-  it('goes down a chain of 20,000 modules', async () => {
-    const { frame } = await opened('chain.vis.db');
-    await find('Module.m19999.M.forward.0');
-    await becomes(() => frame.getByTestId('nodeName').textContent(), 'Module.m19999.M.forward.0');
-    await frame.locator('[role=treeitem][data-name="Module.m19999.M.forward.0"][aria-selected=true]').waitFor({ state: 'attached' });
-    await frame.getByTestId('fit-target').click();
-    await settled(frame);
   });
 
   it('leaves no trace beside the files', () => {
