@@ -210,6 +210,16 @@ def test_the_same_name_among_inputs_and_outputs(tmp_path: Path, run: Run) -> Non
     assert [found["place"] for found in table(run.result(*folders))] == ["input", "output"] * 2
 
 
+def test_the_same_name_among_surplus_inputs_and_outputs(tmp_path: Path, run: Run) -> None:
+    leaf = {**TENSOR, "requires_grad": False}
+    shared = {**leaf, "data_name": "shared.pt"}
+    target = write(tmp_path / "t", {API: None}, {API: {"input_args": [leaf], "output": [leaf]}})
+    golden = write(tmp_path / "g", {API: None}, {API: {"input_args": [leaf, shared], "output": [leaf, shared]}})
+    file = run.result(target, golden)
+    with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as connection:
+        assert list(connection.execute("select node_name, row_name from msprobe_surplus")) == [(API, "shared")]
+
+
 def test_counts_in_the_answer(tmp_path: Path, run: Run) -> None:
     done = run(side(tmp_path / "t", None), side(tmp_path / "g", GOOD))
     assert "tensors  1 compared   1 not compared\n" in done.out

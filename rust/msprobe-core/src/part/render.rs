@@ -219,7 +219,10 @@ impl<'a> Scene<'a> {
         let golden_rows = entry.map(|entry| collect_rows(name, entry, bump));
         let golden_rows: &[Row<'_>] = golden_rows.as_deref().unwrap_or_default();
         pair_rows(rows, golden_rows, pairs);
-        beside.surplus.extend(pairs.surplus().iter().map(|&index| Surplus { node: id, row: golden_rows[index].name.to_owned() }));
+        // An input and an output may have the same name; one row of our table stands for both.
+        let mut seen = hashbrown::HashSet::new();
+        let names = pairs.surplus().iter().map(|&index| golden_rows[index].name).filter(|name| seen.insert(*name));
+        beside.surplus.extend(names.map(|name| Surplus { node: id, row: name.to_owned() }));
         let rules = Rules { mode: golden.mode, merged: false, cross_framework: golden.cross_framework };
         let asked = self.part.hooks.algorithms.filter(|_| self.tensors.is_some()).map(|algorithms| Asked::new(algorithms, batch));
         outcome.verdict = compare_rows(rules, self.tensors.as_ref(), asked, rows, golden_rows, pairs, results);
