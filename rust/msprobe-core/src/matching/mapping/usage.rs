@@ -7,6 +7,7 @@ use hashbrown::HashMap;
 use super::rules::Rules;
 use super::translate::Use;
 use super::trie::{Place, Trie};
+use crate::text::message::plain;
 
 /// Rules named in full; of the rest only the number is told.
 const NAMED: usize = 20;
@@ -111,7 +112,7 @@ impl Usage {
                 Fault::Nowhere { nearest } => (format!("the golden side has no {:?} where the rule leads", rule.value), nearest),
             };
             let hint = nearest.as_ref().map_or_else(String::new, |nearest| format!(" (did you mean {nearest:?}?)"));
-            let (path, line, key, value) = (rules.path().display(), rule.line, &rule.key, &rule.value);
+            let (path, line, key, value) = (rules.path().display(), rule.line, plain(&rule.key), plain(&rule.value));
             warnings.push(format!("{path}:{line}: rule `{key}: {value}` matches nothing: {what}{hint}"));
         }
         if more > 0 {
@@ -124,10 +125,11 @@ impl Usage {
                 1 => format!("{:?} is claimed", overruled.first),
                 places => format!("{places} places of the target, first {:?}, are claimed", overruled.first),
             };
-            let (line, key, value) = (rule.line, &rule.key, &rule.value);
+            let (line, key, value) = (rule.line, plain(&rule.key), plain(&rule.value));
+            let (by_key, by_value) = (plain(&by.key), plain(&by.value));
             format!(
-                "{path}:{line}: rule `{key}: {value}` gives way: {what} by `{}: {}` of line {} too, which starts higher up",
-                by.key, by.value, by.line
+                "{path}:{line}: rule `{key}: {value}` gives way: {what} by `{by_key}: {by_value}` of line {} too, which starts higher up",
+                by.line
             )
         }));
         warnings
