@@ -11,7 +11,18 @@ import importlib
 
 from benches import document
 
-BENCHES = ("start_up", "whole_commands", "reading", "two_million_nodes", "many_ranks", "floor", "profile", "tensor_pairs", "matching")
+BENCHES = (
+    "start_up",
+    "whole_commands",
+    "reading",
+    "two_million_nodes",
+    "many_ranks",
+    "floor",
+    "profile",
+    "tensor_pairs",
+    "matching",
+    "browser",
+)
 
 
 def main() -> None:
