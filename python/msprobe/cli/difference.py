@@ -27,6 +27,8 @@ def _difference(report: dict[str, Any]) -> Iterator[str]:
         return
     yield f"first difference   {heading(found)}"
     yield f"    {evidence(found)}"
+    if (row := found["evidence"]) and (tensor := row.get("tensor")):
+        yield f"    {elements(tensor)}"
     if frame := found["frame"]:
         yield f"    {source(frame)}"
     rank = next(r for r in report["ranks"] if (r["step"], r["rank"]) == (found["step"], found["rank"]))
@@ -73,6 +75,18 @@ def evidence(found: dict[str, Any]) -> str:
     if found["is_communication"]:
         words.append("a communication: its cause may be another rank")
     return f"{found['what']}: {'; '.join(words)}" if words else str(found["what"])
+
+
+def elements(tensor: dict[str, Any]) -> str:
+    """What the elements of a pair of tensors show."""
+    words = [f"{tensor['equal']:.1%} of the elements are the same bits"]
+    if tensor["largest_at"]:
+        ulp = "" if tensor["ulp"] is None else f", {tensor['ulp']:.3g} ulp"
+        words.append(f"largest difference at {tensor['largest_at']}{ulp}")
+    for name, (target, golden) in (("NaN", tensor["nan"]), ("infinite", tensor["infinite"])):
+        if target or golden:
+            words.append(f"{name} in target {target:,}, in golden {golden:,}")
+    return "; ".join(words)
 
 
 def _by(row: dict[str, Any]) -> str:

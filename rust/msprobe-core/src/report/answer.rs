@@ -224,6 +224,24 @@ pub struct Evidence {
     pub dtype: String,
     /// Shape of the target's value.
     pub shape: String,
+    /// What the elements of the two tensors show, where real tensors were compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tensor: Option<Elements>,
+}
+
+/// The elements of a pair of tensors (table `msprobe_tensor`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Elements {
+    /// Index of the largest difference, `[i, j, ...]`; null if no element differs by a number.
+    pub largest_at: Option<String>,
+    /// Share of elements with the same bits, 0 to 1.
+    pub equal: f64,
+    /// Largest difference in units in the last place of the coarser dtype; null if it is beyond any number.
+    pub ulp: Option<f64>,
+    /// NaN in target and golden.
+    pub nan: [i64; 2],
+    /// Infinities in target and golden.
+    pub infinite: [i64; 2],
 }
 
 /// How well the inputs agree.

@@ -1,6 +1,6 @@
 //! Turns a candidate, which is numbers, into what a person wants to see.
 
-use super::answer::{Difference, Evidence, FlowNode, Frame, Inputs, NodeLine};
+use super::answer::{Difference, Elements, Evidence, FlowNode, Frame, Inputs, NodeLine};
 use super::candidate::Candidate;
 use super::cells::{for_each_row, Cell, Cells, STATISTICS};
 use super::error::{Error, Result};
@@ -121,6 +121,7 @@ pub(super) fn describe(file: &VisFile, place: Place, nodes: u64, candidate: &Can
 fn evidence(file: &VisFile, place: Place, node: &Stored, candidate: &Candidate) -> Result<Option<Evidence>> {
     let damaged = |error| Error::unreadable(&file.path, format!("node {}: its parameters cannot be read ({error})", node.line.node));
     let mut found: Option<Evidence> = None;
+    let (mut full_name, mut column) = (String::new(), "");
     let mut number = 0;
     for (at, text) in node.rows.iter().enumerate() {
         for_each_row(text, |row_name, cells: &Cells<'_>| {
@@ -128,6 +129,8 @@ fn evidence(file: &VisFile, place: Place, node: &Stored, candidate: &Candidate) 
                 let short = row_name.strip_prefix(node.line.node.as_str()).unwrap_or(row_name).trim_start_matches('.');
                 let (statistic, which) = statistic(file.task, cells, candidate);
                 let shown = |cell: &Cell<'_>| cell.shown();
+                row_name.clone_into(&mut full_name);
+                column = if at == 1 { "output" } else { "input" };
                 found = Some(Evidence {
                     node: None,
                     row: short.to_owned(),
@@ -140,16 +143,39 @@ fn evidence(file: &VisFile, place: Place, node: &Stored, candidate: &Candidate) 
                     broken: candidate.broken,
                     dtype: shown(&cells.dtype),
                     shape: shown(&cells.shape),
+                    tensor: None,
                 });
             }
             number += 1;
         })
         .map_err(damaged)?;
     }
+    if let (Some(evidence), Task::All) = (&mut found, file.task) {
+        evidence.tensor = elements(file, place, &node.line.node, column, &full_name)?;
+    }
     if let (Some(evidence), Some(golden)) = (&mut found, &node.golden) {
         complete(file, place, golden, &node.line.node, evidence)?;
     }
     Ok(found)
+}
+
+/// What our own table knows of a pair of tensors; the reference's files have no such table.
+fn elements(file: &VisFile, place: Place, node: &str, column: &str, row: &str) -> Result<Option<Elements>> {
+    let known = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'msprobe_tensor'";
+    let sql = "SELECT largest_at, equal, ulp, target_nan, golden_nan, target_inf, golden_inf FROM msprobe_tensor \
+               WHERE step = ?1 AND rank = ?2 AND node_name = ?3 AND place = ?4 AND row_name = ?5";
+    let read = |r: &rusqlite::Row<'_>| {
+        let ulp = r.get::<_, Option<f64>>(2)?.filter(|ulp| ulp.is_finite());
+        Ok(Elements { largest_at: r.get(0)?, equal: r.get(1)?, ulp, nan: [r.get(3)?, r.get(4)?], infinite: [r.get(5)?, r.get(6)?] })
+    };
+    let found = file.conn.prepare_cached(known).and_then(|mut statement| statement.exists([])).and_then(|known| {
+        if !known {
+            return Ok(None);
+        }
+        let mut statement = file.conn.prepare_cached(sql)?;
+        statement.query_row((place.step, place.rank, node, column, row), read).optional()
+    });
+    found.map_err(file.fail())
 }
 
 /// The statistic whose error is the one that counted, and where its value stands.
