@@ -227,6 +227,22 @@ def test_counts_in_the_answer(tmp_path: Path, run: Run) -> None:
     assert part["tensors"] == {"compared": 1, "not_compared": 1}
 
 
+def test_the_answer_shows_the_elements(run: Run) -> None:
+    dump = unpacked() / "ms_graph_L0_tensor"
+    done = run(dump / "target/step0/rank", dump / "golden/step0/rank", "--json")
+    found = json.loads(done.out)["report"]["first_difference"]
+    name = f"{found['evidence'].get('node', found['node'])}.{found['evidence']['row']}.npy"
+    (target, golden) = (np.load(dump / side / "step0/rank/dump_tensor_data" / name) for side in ("target", "golden"))
+    shown = found["evidence"]["tensor"]
+    assert shown["equal"] == np.mean(target == golden)
+    largest = np.unravel_index(np.argmax(np.abs(target.astype(np.float64) - golden)), target.shape)
+    assert json.loads(shown["largest_at"]) == list(map(int, largest))
+    assert shown["nan"] == shown["infinite"] == [0, 0]
+    (file,) = run.left()
+    told = run.msprobe("report", file).out
+    assert f"{shown['equal']:.1%} of the elements are the same bits; largest difference at {shown['largest_at']}" in told
+
+
 def test_the_number_of_workers_changes_nothing(run: Run) -> None:
     dump = unpacked() / "ms_graph_L0_tensor"
     contents = []
