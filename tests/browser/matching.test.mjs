@@ -46,7 +46,10 @@ describe('matching by hand', { skip, timeout: 7_200_000 }, () => {
   const choose = async (side, words) => {
     const { frame } = tab;
     await frame.getByTestId(`unmatchedSearch-${side}`).fill(words);
-    await frame.getByTestId(`unmatchedList-${side}`).getByTestId('unmatchedHit').first().click();
+    // The list follows the words a little later.
+    const first = frame.getByTestId(`unmatchedList-${side}`).getByTestId('unmatchedHit').first();
+    await becomes(async () => (await first.getAttribute('title'))?.includes(words), true);
+    await first.click();
     await settled(frame);
   };
 
