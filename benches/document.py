@@ -12,7 +12,7 @@ HEAD = """\
 # Benchmarks
 
 Made by `make bench` from `benches/results/*.json`, which hold every single run; do not edit. "Reference" is msProbe 26.2, in a
-virtual environment of its own, run in the same session on the same machine.
+virtual environment of its own, run on the same machine in the same run, unless a section says otherwise.
 
 CPU seconds are user and system time of the command with all its children. The machine does other work at the same time, so each
 command runs several times and the least CPU time counts, and the largest memory. "Anonymous" is the peak of memory that the
