@@ -4,6 +4,7 @@
 //! pairing of the rows of two matched nodes. May not: know metrics, verdicts or the result file.
 
 mod align;
+mod block;
 mod default;
 mod fuzzy;
 mod links;

@@ -4,6 +4,7 @@ use hashbrown::{HashMap, HashSet};
 
 use super::evidence::{Evidence, Likeness};
 use crate::graph::NodeId;
+use crate::matching::block::best_pairs;
 
 /// Nodes of a gap that are compared with each other at once.
 const BLOCK: usize = 64;
@@ -52,29 +53,8 @@ pub(super) fn align(target: &Evidence<'_>, golden: &Evidence<'_>, nodes: &[NodeI
     // Block by block, so that a gap of any length costs no more than its length.
     for (block, (nodes, others)) in nodes.chunks(BLOCK).zip(others.chunks(BLOCK)).enumerate() {
         let enough = if nodes.len() == 1 && others.len() == 1 { ENOUGH_ALONE } else { ENOUGH };
-        let width = others.len() + 1;
-        let mut scores = vec![0.0; nodes.len() * width];
-        let mut best = vec![0.0; (nodes.len() + 1) * width];
-        for i in (0..nodes.len()).rev() {
-            for j in (0..others.len()).rev() {
-                let score = likenesses.score(nodes[i], others[j]);
-                scores[i * width + j] = if score >= enough { score } else { 0.0 };
-                let paired = scores[i * width + j] + best[(i + 1) * width + j + 1];
-                best[i * width + j] = paired.max(best[(i + 1) * width + j]).max(best[i * width + j + 1]);
-            }
-        }
-        let (mut i, mut j) = (0, 0);
-        while i < nodes.len() && j < others.len() {
-            let here = best[i * width + j];
-            if scores[i * width + j] > 0.0 && here == scores[i * width + j] + best[(i + 1) * width + j + 1] {
-                pairs.push((block * BLOCK + i, block * BLOCK + j));
-                (i, j) = (i + 1, j + 1);
-            } else if here == best[(i + 1) * width + j] {
-                i += 1;
-            } else {
-                j += 1;
-            }
-        }
+        let (found, _) = best_pairs(nodes.len(), others.len(), enough, |i, j| likenesses.score(nodes[i], others[j]));
+        pairs.extend(found.into_iter().map(|(i, j)| (block * BLOCK + i, block * BLOCK + j)));
     }
     pairs
 }

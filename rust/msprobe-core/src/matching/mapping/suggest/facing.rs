@@ -4,6 +4,7 @@
 //! most points on the whole. One side may have a level more: where it makes more pairs and points, a module is unpacked and what
 //! it holds is aligned in its place.
 
+use crate::matching::block::best_pairs;
 use std::ops::Range;
 
 use super::super::trie::Place;
@@ -94,30 +95,10 @@ impl Facing<'_, '_> {
         let enough = if places.len() == 1 && others.len() == 1 { ENOUGH_ALONE } else { ENOUGH };
         let (mut pairs, mut points) = (Vec::new(), 0.0);
         for (block, (places, others)) in places.chunks(BLOCK).zip(others.chunks(BLOCK)).enumerate() {
-            let width = others.len() + 1;
-            let mut scores = vec![0.0; places.len() * width];
-            let mut best = vec![0.0f64; (places.len() + 1) * width];
-            for i in (0..places.len()).rev() {
-                for j in (0..others.len()).rev() {
-                    let score = self.target.likeness(places[i], self.golden, others[j]);
-                    scores[i * width + j] = if score >= enough { score } else { 0.0 };
-                    let paired = scores[i * width + j] + best[(i + 1) * width + j + 1];
-                    best[i * width + j] = paired.max(best[(i + 1) * width + j]).max(best[i * width + j + 1]);
-                }
-            }
-            points += best[0];
-            let (mut i, mut j) = (0, 0);
-            while i < places.len() && j < others.len() {
-                let here = best[i * width + j];
-                if scores[i * width + j] > 0.0 && here == scores[i * width + j] + best[(i + 1) * width + j + 1] {
-                    pairs.push((block * BLOCK + i, block * BLOCK + j));
-                    (i, j) = (i + 1, j + 1);
-                } else if here == best[(i + 1) * width + j] {
-                    i += 1;
-                } else {
-                    j += 1;
-                }
-            }
+            let likeness = |i: usize, j: usize| self.target.likeness(places[i], self.golden, others[j]);
+            let (found, sum) = best_pairs(places.len(), others.len(), enough, likeness);
+            points += sum;
+            pairs.extend(found.into_iter().map(|(i, j)| (block * BLOCK + i, block * BLOCK + j)));
         }
         (pairs, points)
     }
