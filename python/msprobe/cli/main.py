@@ -138,7 +138,7 @@ def _failed(error: Exception) -> int:
 
 
 def _command() -> str:
-    return f"{sys.argv[1]} " if len(sys.argv) > 1 and sys.argv[1] in ("graph_visualize", "report", "mapping", "doctor") else ""
+    return f"{sys.argv[1]} " if len(sys.argv) > 1 and sys.argv[1] in ("graph_visualize", "report", "tree", "export", "mapping", "doctor") else ""
 
 
 def _error(text: str) -> None:
