@@ -138,7 +138,8 @@ def _failed(error: Exception) -> int:
 
 
 def _command() -> str:
-    return f"{sys.argv[1]} " if len(sys.argv) > 1 and sys.argv[1] in ("graph_visualize", "report", "tree", "export", "mapping", "doctor") else ""
+    commands = ("graph_visualize", "report", "tree", "export", "mapping", "doctor")
+    return f"{sys.argv[1]} " if len(sys.argv) > 1 and sys.argv[1] in commands else ""
 
 
 def _error(text: str) -> None:
