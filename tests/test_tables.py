@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import math
+import re
 import sqlite3
 import subprocess
 import sys
@@ -13,7 +15,8 @@ from typing import Any
 import pytest
 
 import msprobe as package
-from tests.conftest import DATA, Command
+from tests.conftest import DATA, Command, Run
+from tests.dumps import write
 
 FILE = DATA / "visdb" / "compare_tensor.vis.db"
 LLAMA = DATA / "dumps" / "llama_perturbed"
@@ -105,6 +108,93 @@ def test_parquet_has_the_same_rows(msprobe: Command, tmp_path: Path) -> None:
     assert polars.read_parquet(tmp_path / "x.parquet").equals(package.open(FILE).parameters())
 
 
+def sheet(file: Path) -> list[tuple[Any, ...]]:
+    """All rows of a workbook with one sheet, head line first, as another program reads them."""
+    openpyxl = pytest.importorskip("openpyxl", reason="reads workbooks: pip install -r requirements/test.txt")
+    book = openpyxl.load_workbook(file)
+    (found,) = book.worksheets
+    # "f" would be a formula.
+    assert {cell.data_type for row in found.iter_rows() for cell in row} <= {"s", "n", "inlineStr"}
+    return list(found.iter_rows(values_only=True))
+
+
+def csv_rows(file: Path) -> list[tuple[str, ...]]:
+    with file.open(newline="") as opened:
+        return [tuple(row) for row in csv.reader(opened)]
+
+
+def as_csv(value: Any) -> str:
+    """A cell of a workbook as the CSV file has it."""
+    if value is None:
+        return ""
+    text = str(value)
+    return f"'{text}" if isinstance(value, str) and text.startswith(("=", "+", "-", "@", "\t", "\r")) and text != "-inf" else text
+
+
+@pytest.mark.parametrize("words", [[], ["--nodes"], ["--golden"]])
+def test_a_workbook_has_the_same_rows(msprobe: Command, tmp_path: Path, words: list[str]) -> None:
+    msprobe("export", FILE, *words, "-o", tmp_path / "x.csv")
+    done = msprobe("export", FILE, *words, "-o", tmp_path / "x.xlsx")
+    assert done.status == 0, done.err
+    (head, *expected), (titles, *found) = csv_rows(tmp_path / "x.csv"), sheet(tmp_path / "x.xlsx")
+    assert titles == head
+    assert f"{len(expected):,} rows" in done.out
+    numbers = {title for title, value in zip(titles, found[1], strict=True) if isinstance(value, (int, float))}
+    for row, texts in zip(found, expected, strict=True):
+        for title, value, text in zip(titles, row, texts, strict=True):
+            if isinstance(value, (int, float)):
+                assert value == float(text)
+            else:
+                assert as_csv(value) == text
+                assert title not in numbers or value in (None, "nan", "inf", "-inf")
+
+
+def test_a_workbook_holds_texts_as_they_are(run: Run, msprobe: Command, tmp_path: Path) -> None:
+    names = ["=HYPERLINK(1)", "+1", "-2", "@x", 'a<b>&"c"', "bell\x07", "_x0041_", "\ufffe", " blank ", "line\nbreak", "x" * 40_000]
+    tensor = {"type": "torch.Tensor", "dtype": "torch.float32", "shape": [1], "Max": math.inf, "Min": -math.inf, "Mean": math.nan}
+    entry = {"input_args": [], "input_kwargs": {}, "output": [{**tensor, "Norm": 1e-300, "requires_grad": False}]}
+    calls = [f"{name}.0.forward" for name in names]
+    target = write(tmp_path / "rank", dict.fromkeys(calls), dict.fromkeys(calls, entry))
+    done = msprobe("export", run.result(target), "-o", tmp_path / "x.xlsx")
+    assert done.status == 0, done.err
+    titles, *found = sheet(tmp_path / "x.xlsx")
+    rows = [dict(zip(titles, row, strict=True)) for row in found]
+    # As Excel reads them: _xHHHH_ stands for a character that XML lacks.
+    shown = [re.sub("_x([0-9A-F]{4})_", lambda code: chr(int(code[1], 16)), row["node"]) for row in rows]
+    assert set(shown[:-1]) == set(calls[:-1])
+    assert (len(shown[-1]), shown[-1][-10:]) == (32_767, "xxxx [cut]")
+    assert {(row["max"], row["min"], row["mean"], row["norm"]) for row in rows} == {("inf", "-inf", "nan", 1e-300)}
+
+
+def test_a_rank_that_is_not_there_is_one_line(msprobe: Command, tmp_path: Path) -> None:
+    commands: list[list[str | Path]] = [["export", FILE, "-o", tmp_path / "x.csv"], ["report", FILE], ["tree", FILE]]
+    for words in commands:
+        done = msprobe(*words, "--rank", "7")
+        assert (done.status, done.out, done.err) == (1, "", f"error: {FILE}: holds no rank 7; its ranks are 0\n")
+        done = msprobe(*words, "--step", "3")
+        assert (done.status, done.out, done.err) == (1, "", f"error: {FILE}: holds no step 3; its steps are 0\n")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_single_graph_has_no_golden_side(msprobe: Command, tmp_path: Path) -> None:
+    done = msprobe("export", DATA / "visdb" / "build_overflow.vis.db", "--golden", "-o", tmp_path / "x.csv")
+    assert (done.status, len(done.error_lines)) == (1, 1)
+    assert "no golden side" in done.err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "xlsx", "parquet", "html"])
+def test_a_place_that_cannot_be_written_is_named(msprobe: Command, tmp_path: Path, ending: str) -> None:
+    for place in (tmp_path / "no" / f"x.{ending}", tmp_path / f"folder.{ending}"):
+        (tmp_path / f"folder.{ending}").mkdir(exist_ok=True)
+        done = msprobe("export", FILE, "-o", place)
+        assert (done.status, done.out, len(done.err.splitlines())) == (1, "", 1)
+        assert done.err.startswith(f"error: {place}: cannot be written")
+        assert ".export-" not in done.err
+        assert ".partial" not in done.err
+    assert [path.name for path in tmp_path.iterdir()] == [f"folder.{ending}"]
+
+
 def test_an_unknown_ending_is_wrong_usage(msprobe: Command, tmp_path: Path) -> None:
     done = msprobe("export", FILE, "-o", tmp_path / "x.txt")
     assert (done.status, done.err.count("\n")) == (2, 1)
@@ -131,7 +221,8 @@ def test_frames_hold_what_is_stored() -> None:
     assert result.parameters().select("node", "parameter").rows() == [(n, row.removeprefix(n + ".")) for n, row, _ in parameters()]
     count = stored("SELECT count(*) FROM tb_nodes WHERE data_source = 'Bench'")[0][0]
     assert result.nodes(golden=True).height == count
-    assert result.nodes(rank=7).height == 0
+    with pytest.raises(package.MsprobeError, match="holds no rank 7; its ranks are 0"):
+        result.nodes(rank=7)
 
 
 def test_children_are_the_stored_ones() -> None:

@@ -114,7 +114,7 @@ class Rows:
         """A capsule with a new `ArrowArrayStream` over the rows; batches are read as they are asked for."""
 
     def export(self, path: str | PathLike[str], kind: str) -> int:
-        """Writes the rows to a file, `csv` or `json`, and returns their number."""
+        """Writes the rows to a file, `csv`, `json` or `xlsx`, and returns their number."""
 
 def tensor_info(path: str | PathLike[str], dtype: str | None = None) -> dict[str, Any]:
     """What a `.pt` or `.npy` file holds; see `msprobe.tensors.tensor_info`.

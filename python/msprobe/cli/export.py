@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,10 +18,13 @@ Examples:
       msprobe-rs export out/compare_20261130101500.vis.db -o report.html
   one row for each parameter of the target, with the columns of the comparison:
       msprobe-rs export FILE.vis.db -o parameters.csv
+  the same for Excel or LibreOffice:
+      msprobe-rs export FILE.vis.db -o parameters.xlsx
   the nodes alone, for Polars, DuckDB or pandas:
       msprobe-rs export FILE.vis.db --nodes -o nodes.parquet
 
-Tables are written batch by batch, so results may be larger than memory. Parquet needs Polars: pip install 'msprobe-rs[polars]'.
+Tables are written batch by batch, so results may be larger than memory.
+Parquet needs Polars: pip install 'msprobe-rs[polars]'.
 
 Exit status: 0 done, 1 failed, 2 wrong usage.
 """
@@ -40,6 +44,10 @@ def _json(rows: _native.Rows, output: Path) -> int:
     return rows.export(output, "json")
 
 
+def _xlsx(rows: _native.Rows, output: Path) -> int:
+    return rows.export(output, "xlsx")
+
+
 def _parquet(rows: _native.Rows, output: Path) -> int:
     """Writes with Polars, batch by batch where it can stream; the number of rows."""
     from msprobe.cli.exits import Refusal
@@ -49,20 +57,25 @@ def _parquet(rows: _native.Rows, output: Path) -> int:
     except ImportError:
         raise Refusal("Parquet needs Polars: pip install 'msprobe-rs[polars]', or write .csv or .json") from None
     scan = getattr(polars, "scan_arrow_c_stream", None)
-    if scan is not None:
-        scan(rows).sink_parquet(output)
-    else:
-        polars.DataFrame(rows).write_parquet(output)
-    count: int = polars.scan_parquet(output).select(polars.len()).collect().item()
+    partial = output.with_name(f".{output.name}.partial")
+    try:
+        if scan is not None:
+            scan(rows).sink_parquet(partial)
+        else:
+            polars.DataFrame(rows).write_parquet(partial)
+        count: int = polars.scan_parquet(partial).select(polars.len()).collect().item()
+        partial.replace(output)
+    finally:
+        partial.unlink(missing_ok=True)
     return count
 
 
 WRITERS: dict[str, Callable[[Path, Path], None]] = {".html": _page}
 """Ending of the output to what writes it."""
-TABLES: dict[str, Callable[[_native.Rows, Path], int]] = {".csv": _csv, ".json": _json, ".parquet": _parquet}
+TABLES: dict[str, Callable[[_native.Rows, Path], int]] = {".csv": _csv, ".json": _json, ".xlsx": _xlsx, ".parquet": _parquet}
 """The same for tables; the writers return the number of rows."""
 ENDINGS = ", ".join([*WRITERS, *TABLES])
-TABLE = "Rows of .csv, .json and .parquet"
+TABLE = "Rows of a table (all but .html)"
 
 
 def export(
@@ -83,6 +96,14 @@ def export(
     kind = path.suffix.lower()
     if kind not in WRITERS and kind not in TABLES:
         raise UsageProblem(f"-o {output}: the ending must be one of {ENDINGS}")
+    if kind in WRITERS and (nodes or golden or rank is not None or step is not None):
+        raise UsageProblem(f"-o {output}: a page shows all of the file; --nodes, --golden, --rank and --step are for tables")
+    if path.is_dir():
+        raise Refusal(f"{output}: cannot be written: a folder has this name")
+    if not path.parent.is_dir():
+        raise Refusal(f"{output}: cannot be written: there is no folder {path.parent}")
+    if not os.access(path.parent, os.W_OK):
+        raise Refusal(f"{output}: cannot be written: {path.parent} may not be written to")
     told = ""
     try:
         if kind in TABLES:
@@ -94,6 +115,7 @@ def export(
         status, message = error.args
         raise Refusal(message, Exit(status)) from error
     except OSError as error:
-        raise Refusal(f"{output}: cannot be written ({error.strerror or error})", Exit.FAILED) from error
+        reason = error.strerror or (os.strerror(error.errno) if error.errno else "the system refuses")
+        raise Refusal(f"{output}: cannot be written: {reason}", Exit.FAILED) from error
     log.answer(f"wrote    {output}   {told}{path.stat().st_size:,} bytes")
     return Exit.DONE

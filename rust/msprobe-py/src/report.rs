@@ -71,12 +71,13 @@ impl Rows {
     }
 
     #[allow(clippy::needless_pass_by_value)] // a path that PyO3 has made
-    /// Writes the rows to a file and returns their number; `kind` is `csv` or `json`.
+    /// Writes the rows to a file and returns their number; `kind` is `csv`, `json` or `xlsx`.
     fn export(&self, py: Python<'_>, path: PathBuf, kind: &str) -> PyResult<u64> {
         let format = match kind {
             "csv" => Format::Csv,
             "json" => Format::Json,
-            other => return Err(PyValueError::new_err(format!("kind: {other:?} is neither 'csv' nor 'json'"))),
+            "xlsx" => Format::Xlsx,
+            other => return Err(PyValueError::new_err(format!("kind: {other:?} is none of 'csv', 'json', 'xlsx'"))),
         };
         let table = self.table()?;
         py.allow_threads(|| report::export(table, &path, format)).map_err(|error| EngineError::new_err((1, error.to_string())))

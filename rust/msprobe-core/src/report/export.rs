@@ -1,6 +1,7 @@
-//! A table as a file of text: CSV or JSON, written batch by batch.
+//! A table as a file for other programs: CSV, JSON or a workbook, written batch by batch.
 
 use super::table::Table;
+use super::workbook;
 use crate::text::{json, python};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
@@ -17,6 +18,9 @@ pub enum Format {
     Csv,
     /// One JSON list of objects, one a line. Numbers that JSON lacks are the texts `nan`, `inf`, `-inf`.
     Json,
+    /// A workbook of Excel, with further sheets when one is full (see `workbook`). Texts never run; numbers that it lacks are
+    /// the texts `nan`, `inf`, `-inf`.
+    Xlsx,
 }
 
 /// Why nothing was exported.
@@ -26,30 +30,41 @@ pub enum ExportError {
     #[error(transparent)]
     Read(#[from] ArrowError),
     /// The file cannot be written.
-    #[error("{}: cannot write: {source}", path.display())]
+    #[error("{}: cannot be written: {reason}", path.display())]
     Write {
-        /// The file.
+        /// The file that was asked for.
         path: PathBuf,
         /// The reason.
-        source: std::io::Error,
+        reason: String,
     },
 }
 
 /// Writes all rows of `table` to `path` and returns their number. The file gets its name when it is complete.
 pub fn export(table: Table, path: &Path, format: Format) -> Result<u64, ExportError> {
-    let failed = |source| ExportError::Write { path: path.to_owned(), source };
+    let failed = |error: std::io::Error| ExportError::Write { path: path.to_owned(), reason: reason(&error) };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let partial = tempfile::Builder::new().prefix(".export-").tempfile_in(folder).map_err(failed)?;
     let mut out = BufWriter::with_capacity(1 << 20, partial.as_file());
     let rows = match format {
         Format::Csv => csv(table, &mut out, &failed)?,
         Format::Json => json_list(table, &mut out, &failed)?,
+        Format::Xlsx => {
+            let title = table.title();
+            workbook::write(table, title, &mut out, &workbook::EXCEL, &failed)?
+        }
     };
     out.flush().map_err(failed)?;
     drop(out);
     allow_reading(partial.as_file()).map_err(failed)?;
     partial.persist(path).map_err(|error| failed(error.error))?;
     Ok(rows)
+}
+
+/// What the system says, without its number and without the name of the temporary file, which is nobody's business.
+fn reason(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    let end = [" at path ", " (os error "].into_iter().filter_map(|rest| text.find(rest)).min();
+    end.map_or(&*text, |end| &text[..end]).to_owned()
 }
 
 /// Temporary files are for their owner alone, results are not.
@@ -144,14 +159,15 @@ fn json_list<E: Fn(std::io::Error) -> ExportError>(table: Table, out: &mut impl 
 }
 
 /// A cell of a batch.
-enum Value<'a> {
+pub(super) enum Value<'a> {
     Null,
     Integer(i64),
     Number(f64),
     Text(&'a str),
 }
 
-fn value(batch: &RecordBatch, column: usize, row: usize) -> Value<'_> {
+/// The cell in that column and row.
+pub(super) fn value(batch: &RecordBatch, column: usize, row: usize) -> Value<'_> {
     let array = batch.column(column);
     if array.is_null(row) {
         return Value::Null;

@@ -58,7 +58,7 @@ impl VisFile {
     }
 
     /// All steps and ranks, ascending.
-    pub fn places(&self) -> Result<Vec<Place>> {
+    fn places(&self) -> Result<Vec<Place>> {
         // One look into the index for each, whatever the number of nodes.
         let sql = "SELECT step, rank FROM tb_nodes WHERE (step, rank) > (?1, ?2) ORDER BY step, rank LIMIT 1";
         let mut next = self.conn.prepare(sql).map_err(self.fail())?;
@@ -69,6 +69,18 @@ impl VisFile {
             last = (step, rank);
         }
         Ok(places)
+    }
+
+    /// Those of that step and rank; all without.
+    pub fn places_of(&self, step: Option<i64>, rank: Option<i64>) -> Result<Vec<Place>> {
+        let all = self.places()?;
+        let asked = |place: &&Place| step.is_none_or(|step| step == place.step) && rank.is_none_or(|rank| rank == place.rank);
+        let found: Vec<Place> = all.iter().filter(asked).copied().collect();
+        if found.is_empty() {
+            let all: Vec<_> = all.iter().map(|place| (place.step, place.rank)).collect();
+            return Err(Error::nowhere(&self.path, &all, step, rank));
+        }
+        Ok(found)
     }
 
     fn read_schema(&mut self) -> Result<()> {

@@ -36,6 +36,7 @@ mod tolerance;
 mod tree;
 mod twin;
 mod walk;
+mod workbook;
 
 pub use answer::{
     Counts, Difference, Drift, Evidence, FlowNode, Frame, Inputs, Miss, NodeLine, NoiseUsed, Overflow, RankReport, Report, Verdicts, SCHEMA,
@@ -120,14 +121,7 @@ impl Default for Options {
 /// Reads `path` and answers.
 pub fn report(path: &Path, options: &Options) -> Result<Report> {
     let file = VisFile::open(path)?;
-    let places: Vec<Place> = file
-        .places()?
-        .into_iter()
-        .filter(|place| options.step.is_none_or(|step| step == place.step) && options.rank.is_none_or(|rank| rank == place.rank))
-        .collect();
-    if places.is_empty() {
-        return Err(Error::unreadable(path, "no such step and rank in this file"));
-    }
+    let places = file.places_of(options.step, options.rank)?;
     let (noise, ranks) = match stored(&file, &places, options) {
         Some(stored) => stored,
         None => measured(&file, places, options)?,

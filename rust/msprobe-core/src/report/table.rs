@@ -90,10 +90,21 @@ impl Table {
         if !file.indexed {
             return Err(Error::unreadable(path, "its indexes are missing; the run that wrote it did not finish"));
         }
-        let mut places = file.places()?;
-        places.retain(|place| selection.step.is_none_or(|step| step == place.step) && selection.rank.is_none_or(|rank| rank == place.rank));
+        if selection.side == Side::Golden && !file.is_comparison() {
+            return Err(Error::unreadable(path, "is a single graph, which has no golden side"));
+        }
+        let mut places = file.places_of(selection.step, selection.rank)?;
         places.reverse();
         Ok(Table { file, selection, schema: schema(selection.rows), places, after: i64::MIN })
+    }
+
+    /// What the rows are: `parameters` or `nodes`.
+    #[must_use]
+    pub fn title(&self) -> &'static str {
+        match self.selection.rows {
+            Rows::Nodes => "nodes",
+            Rows::Parameters => "parameters",
+        }
     }
 
     /// The next batch; it may be empty.

@@ -30,8 +30,11 @@ pub struct Line {
 /// The first step and rank of the file, of those asked for.
 pub fn first_place(path: &Path, step: Option<u64>, rank: Option<u64>) -> Result<(u64, u64)> {
     let parts = Reader::open(path)?.parts()?;
-    let found = parts.into_iter().find(|part| step.is_none_or(|step| step == part.0) && rank.is_none_or(|rank| rank == part.1));
-    found.ok_or_else(|| Error::unreadable(path, "no such step and rank in this file"))
+    let asked = |part: &&(u64, u64)| step.is_none_or(|step| step == part.0) && rank.is_none_or(|rank| rank == part.1);
+    parts.iter().find(asked).copied().ok_or_else(|| {
+        let places: Vec<_> = parts.iter().map(|part| (part.0 as i64, part.1 as i64)).collect();
+        Error::nowhere(path, &places, step.map(|step| step as i64), rank.map(|rank| rank as i64))
+    })
 }
 
 /// The lines below `node` (the root without a name) down to `depth` levels, in execution order, and whether there are more
