@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { GAP, hitTest, layout, LEAF, LINE, PAD, TITLE, visit } from '../src/core/layout';
-import { Tree } from '../src/core/tree';
-import type { ChildTable, NodeTable } from '../src/core/types';
+import { GAP, hitTest, layout, LEAF, LINE, PAD, TITLE, visible, visit } from '../src/core/layout';
+import { mirrored } from '../src/core/mirror';
+import { Tree, type Page } from '../src/core/tree';
+import type { NodeTable } from '../src/core/types';
 
 function table(names: string[], kids: number[], firstId: number): NodeTable {
   const zero = names.map(() => 0);
@@ -21,8 +22,8 @@ function table(names: string[], kids: number[], firstId: number): NodeTable {
   };
 }
 
-function page(parent: number, from: number, total: number, nodes: NodeTable): ChildTable {
-  return { parent, from, total, rolled: true, nodes };
+function page(parent: number, from: number, total: number, nodes: NodeTable): Page {
+  return { parent, from, total, nodes, first: 0, count: nodes.id.length };
 }
 
 function small(): Tree {
@@ -93,7 +94,17 @@ describe('layout', () => {
     for (const node of tree.byId.values()) tree.setOpen(node, true);
     const l = layout(tree);
     expect(l.count).toBe(20_001);
-    expect(l.width).toBeLessThan(60_000);
+    expect(l.width).toBeLessThan(1500);
+    const middle = l.y[10_000]! + 5;
+    const seen: number[] = [];
+    visible(l, 0, middle, 800, middle + 600, (at) => seen.push(at));
+    // The indented outermost ones, the one around the window, those that begin in it; not the 9,900 behind.
+    expect(seen.length).toBeLessThan(100);
+    expect(seen).toContain(10_000);
+    expect(seen).toContain(10_010);
+    expect(seen).not.toContain(9_000);
+    const told = mirrored(l, { tx: 0, ty: -middle, k: 1 }, 800, 600, 10_002);
+    expect(told.map((one) => one.node.id)).toContain(10_002);
 
     const wide = new Tree('target');
     wide.reset(table(['DefaultModel'], [50_000], 1));

@@ -3,7 +3,7 @@ import { csvCell } from '../src/core/clipboard';
 import { partners } from '../src/core/communication';
 import { cutMiddle, frame, label, userFrame } from '../src/core/names';
 import { barLength, differsAt, relative, shortNumber } from '../src/core/numbers';
-import { flatten, type PairRow } from '../src/core/outline';
+import { flatten, merged, type PairRow } from '../src/core/outline';
 import { lines, messages, result, sorted } from '../src/core/table';
 import { decode, decodeOpen, encode, encodeOpen, NOWHERE } from '../src/core/url';
 import { bringIntoView, fit, zoomAt } from '../src/core/view';
@@ -116,11 +116,13 @@ describe('views', () => {
 
 describe('the diff outline', () => {
   it('is flat, in order, with a row for what is not loaded', () => {
-    const row = (key: string, depth: number): PairRow => ({ key, depth, kids: 2 }) as PairRow;
-    const [root, a, b] = [row('r', 0), row('a', 1), row('b', 1)];
-    const flat = flatten(root, new Set(['r']), new Map([['r', { rows: [a, b], total: 5 }]]));
-    expect(flat.map((one) => one.key)).toEqual(['r', 'a', 'b', 'r+']);
-    expect(flat[3]?.kids).toBe(3);
+    const row = (key: string, place: number): PairRow => ({ key, place, depth: 0, kids: 2 }) as PairRow;
+    const [root, a, b, far] = [row('r', 0), row('a', 0), row('b', 1), row('f', 7)];
+    const loaded = merged(merged(undefined, [a, b], 9, 0), [far], 9, 0);
+    const flat = flatten(root, new Set(['r']), new Map([['r', loaded]]));
+    expect(flat.map((one) => one.key)).toEqual(['r', 'a', 'b', 'r+2', 'f', 'r+8']);
+    expect(flat.map((one) => one.depth)).toEqual([0, 1, 1, 1, 1, 1]);
+    expect([flat[3]?.kids, flat[5]?.kids]).toEqual([5, 1]);
   });
 });
 

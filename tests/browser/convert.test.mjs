@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { cpSync, createWriteStream, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, afterEach, before, describe, it } from 'node:test';
-import { becomes, eventually, hasAllFiles, openTab, recordedFolder, start } from './harness.mjs';
+import { it } from 'node:test';
+import { becomes, eventually, hasAllFiles, inBrowser, recordedFolder } from './harness.mjs';
 
 const skip = hasAllFiles ? false : 'needs the recorded dumps of MSPROBE_SHARED or ../shared';
 const CALLS = 120_000;
@@ -41,30 +41,15 @@ function holdJob(output) {
   return false;
 }
 
-describe('converting', { skip, timeout: 7_200_000 }, () => {
-  let world;
-  let tab;
-  before(async () => {
-    world = await start({
-      async fill(logdir) {
-        for (const name of ['tf_mixed', 'tf_base']) cpSync(join(recordedFolder(), 'dumps', name), join(logdir, 'dumps', name), { recursive: true });
-        for (const side of ['target', 'golden']) await makeLarge(join(logdir, 'large', side));
-        mkdirSync(join(logdir, 'nothing'));
-      },
-    });
-  });
-  after(async () => {
-    await world?.stop();
-  });
-  afterEach(async () => {
-    const problems = tab?.problems ?? [];
-    await tab?.context.close();
-    tab = undefined;
-    assert.deepEqual(problems, []);
-  });
+async function addDumps(logdir) {
+  for (const name of ['tf_mixed', 'tf_base']) cpSync(join(recordedFolder(), 'dumps', name), join(logdir, 'dumps', name), { recursive: true });
+  for (const side of ['target', 'golden']) await makeLarge(join(logdir, 'large', side));
+  mkdirSync(join(logdir, 'nothing'));
+}
 
+inBrowser('converting', { skip, fill: addDumps }, (here) => {
   const opened = async () => {
-    tab = await openTab(world, { file: 'compare_md5.vis.db' });
+    const tab = await here.open('compare_md5.vis.db');
     await tab.frame.getByTestId('view-convert').click();
     return tab.frame;
   };
@@ -94,7 +79,7 @@ describe('converting', { skip, timeout: 7_200_000 }, () => {
     await frame.getByTestId('count-error').getByText('9').waitFor();
     await frame.getByTestId('count-warning').getByText('26').waitFor();
     await frame.getByTestId('tagSelect').getByText(/^made\/here\/compare_\d+\.vis\.db/).waitFor();
-    assert.equal(readdirSync(join(world.logdir, 'made/here')).length, 1);
+    assert.equal(readdirSync(join(here.world.logdir, 'made/here')).length, 1);
   });
 
   it('tells an error in words and keeps the settings', async () => {
@@ -106,7 +91,7 @@ describe('converting', { skip, timeout: 7_200_000 }, () => {
     await becomes(() => frame.getByTestId('targetPath').inputValue(), 'nothing');
     await begin(frame, '../elsewhere', '', 'made/error');
     await frame.getByTestId('convertProblem').getByText('below the log directory').waitFor();
-    assert.equal(existsSync(join(world.logdir, 'made/error')) && readdirSync(join(world.logdir, 'made/error')).length > 0, false);
+    assert.equal(existsSync(join(here.world.logdir, 'made/error')) && readdirSync(join(here.world.logdir, 'made/error')).length > 0, false);
   });
 
   it('is found again after leaving the page, and cancelled for good', async () => {
@@ -120,15 +105,15 @@ describe('converting', { skip, timeout: 7_200_000 }, () => {
     await frame.getByTestId('cancelJob').click();
     await becomes(() => state(frame), 'cancelled');
     await eventually(() => assert.equal(holdJob('made/cancelled'), false));
-    const left = existsSync(join(world.logdir, 'made/cancelled')) ? readdirSync(join(world.logdir, 'made/cancelled')) : [];
+    const left = existsSync(join(here.world.logdir, 'made/cancelled')) ? readdirSync(join(here.world.logdir, 'made/cancelled')) : [];
     assert.deepEqual(left.filter((name) => name.endsWith('.vis.db')), []);
   });
 
   it('runs two at a time and no more', async () => {
-    const own = new URL(world.address).origin;
+    const own = new URL(here.world.address).origin;
     const headers = { 'Content-Type': 'application/json', Origin: own };
-    const { token } = await (await fetch(`${world.api}session`, { method: 'POST', headers, body: '{}' })).json();
-    const post = (path, body) => fetch(`${world.api}${path}`, { method: 'POST', headers: { ...headers, 'X-Msprobe-Token': token }, body: JSON.stringify(body) });
+    const { token } = await (await fetch(`${here.world.api}session`, { method: 'POST', headers, body: '{}' })).json();
+    const post = (path, body) => fetch(`${here.world.api}${path}`, { method: 'POST', headers: { ...headers, 'X-Msprobe-Token': token }, body: JSON.stringify(body) });
     const ids = [];
     for (const output of ['made/one', 'made/two']) {
       const answer = await post('job/start', { target: 'large/target', golden: 'large/golden', output });

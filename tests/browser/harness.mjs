@@ -8,12 +8,13 @@
 // Nothing here or in the tests waits for a time: a machine may be ten times slower than the one a time was chosen on.
 // `app` says by aria-busy whether an answer is under way; everything else is asked again until it holds.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { chmodSync, cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { after, afterEach, before, describe } from 'node:test';
 
 const root = new URL('../../', import.meta.url).pathname;
 const { chromium } = createRequire(join(root, 'tb_plugin/package.json'))('playwright-core');
@@ -23,6 +24,8 @@ export const python = process.env.MSPROBE_PYTHON ?? join(root, '.venv/bin/python
 const SLOW = Number(process.env.MSPROBE_SLOW ?? 1);
 /** Milliseconds after which something that does not happen never will, also on a machine that does ten things at once. */
 export const PATIENCE = 180_000;
+/** The same for all tests of a file. */
+const SUITE_PATIENCE = 7_200_000;
 const PAUSE = 50;
 
 export function recordedFolder() {
@@ -163,4 +166,89 @@ export async function boxOf(frame, name, side = 'debugGraph') {
     assert.deepEqual(await read(), at);
     return at;
   });
+}
+
+/**
+ * A suite of tests in front of one TensorBoard. Every test has a browser tab of its own (`here.open`), so that a test that fails leaves
+ * nothing behind for the next one; what the tab complained of fails the test. `here.finally` notes what must be let go after a test.
+ */
+export function inBrowser(name, { skip = false, ...options }, tests) {
+  describe(name, { skip, timeout: SUITE_PATIENCE }, () => {
+    const releases = [];
+    const here = {
+      world: undefined,
+      tab: undefined,
+      async open(file = '', more = {}) {
+        here.tab = await openTab(here.world, { file, ...more });
+        return here.tab;
+      },
+      finally: (release) => releases.push(release),
+      /** The element of a box in a pane's mirror. */
+      item: (box, side = 'debugGraph') => here.tab.frame.getByTestId(side).locator(`[role=treeitem][data-name="${box}"]`),
+      text: (id) => here.tab.frame.getByTestId(id).textContent(),
+    };
+    before(async () => {
+      here.world = await start(options);
+    });
+    after(async () => {
+      await here.world?.stop();
+    });
+    afterEach(async () => {
+      for (const release of releases.splice(0)) await release();
+      const problems = here.tab?.problems ?? [];
+      await here.tab?.context.close();
+      here.tab = undefined;
+      assert.deepEqual(problems, []);
+    });
+    tests(here);
+  });
+}
+
+/** Types words into the search and goes to the first name that has them. */
+export async function find(frame, words) {
+  await frame.getByTestId('searchInput').fill(words);
+  await frame.getByTestId('hit').first().getByText(words).click();
+  await settled(frame);
+}
+
+/** Runs a Python program with this interpreter and gives what it printed. */
+function run(words) {
+  const done = spawnSync(python, words, { encoding: 'utf8' });
+  assert.equal(done.status, 0, done.stderr);
+  return done.stdout.trim();
+}
+
+/** Runs a statement on a file, as another program would, and gives its rows as Python prints them. */
+export function sql(file, statement, ...values) {
+  const script = 'import sqlite3, sys\nc = sqlite3.connect(sys.argv[1])\nprint(c.execute(sys.argv[2], sys.argv[3:]).fetchall())\nc.commit()';
+  return run(['-c', script, file, statement, ...values]);
+}
+
+const TENSOR = { type: 'torch.Tensor', dtype: 'torch.float32', shape: [2], Max: 1, Min: 0, Mean: 0.5, Norm: 1.5, requires_grad: false };
+/** One call as a dump describes it. */
+export const ENTRY = { input_args: [TENSOR], input_kwargs: {}, output: [TENSOR] };
+
+function writeDump(folder, construct, stack, entries) {
+  mkdirSync(folder);
+  const data = Object.fromEntries(Object.keys(construct).map((key) => [key, entries[key] ?? ENTRY]));
+  writeFileSync(join(folder, 'dump.json'), JSON.stringify({ task: 'statistics', level: 'mix', framework: 'pytorch', dump_data_dir: null, data }));
+  writeFileSync(join(folder, 'construct.json'), JSON.stringify(construct));
+  writeFileSync(join(folder, 'stack.json'), JSON.stringify(stack));
+}
+
+/**
+ * Makes a vis.db of calls with these parents, in this order; with `golden` (entries that differ there, by name) a comparison.
+ * `construct`: name to parent, `stack`: stack.json.
+ */
+export function build(file, construct, { stack = {}, golden = null } = {}) {
+  const place = mkdtempSync(join(tmpdir(), 'msprobe-dump-'));
+  writeDump(join(place, 'target'), construct, stack, {});
+  const words = ['-m', 'msprobe', 'graph_visualize', '-tp', join(place, 'target'), '-o', join(place, 'out')];
+  if (golden) {
+    writeDump(join(place, 'golden'), construct, stack, golden);
+    words.push('-gp', join(place, 'golden'));
+  }
+  run(words);
+  copyFileSync(join(place, 'out', readdirSync(join(place, 'out'))[0]), file);
+  rmSync(place, { recursive: true });
 }

@@ -1,50 +1,26 @@
 // Matches nodes by hand as a person does, in a real TensorBoard and Chromium.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, afterEach, before, describe, it } from 'node:test';
-import { becomes, boxOf, eventually, hasAllFiles, openTab, python, recordedFolder, settled, start } from './harness.mjs';
+import { it } from 'node:test';
+import { becomes, boxOf, eventually, hasAllFiles, inBrowser, recordedFolder, settled, sql } from './harness.mjs';
 
 const skip = hasAllFiles ? false : 'needs the recorded files of MSPROBE_SHARED or ../shared';
 const TARGET = 'Module.layers.1.mlp.FusedMLP.forward.0';
 const GOLDEN = 'Module.layers.1.mlp.MLP.forward.0';
 const FILE = 'compare_statistics.vis.db';
 
-/** Runs a statement on a file, as another program would. */
-function sql(file, statement, ...values) {
-  const script = 'import sqlite3, sys\nc = sqlite3.connect(sys.argv[1])\nprint(c.execute(sys.argv[2], sys.argv[3:]).fetchall())\nc.commit()';
-  const done = spawnSync(python, ['-c', script, file, statement, ...values], { encoding: 'utf8' });
-  assert.equal(done.status, 0, done.stderr);
-  return done.stdout.trim();
-}
-
-describe('matching by hand', { skip, timeout: 7_200_000 }, () => {
-  let world;
-  let tab;
-  before(async () => {
-    world = await start();
-  });
-  after(async () => {
-    await world?.stop();
-  });
-  afterEach(async () => {
-    const problems = tab?.problems ?? [];
-    await tab?.context.close();
-    tab = undefined;
-    assert.deepEqual(problems, []);
-  });
-
+inBrowser('matching by hand', { skip }, (here) => {
+  const { text } = here;
   const opened = async (file) => {
-    tab = await openTab(world, { file });
+    const tab = await here.open(file);
     await tab.frame.getByTestId('panel-match').click();
     await settled(tab.frame);
     return tab;
   };
-  const text = (id) => tab.frame.getByTestId(id).textContent();
   const free = async () => [await text('unmatchedCount-target'), await text('unmatchedCount-golden')];
   const choose = async (side, words) => {
-    const { frame } = tab;
+    const { frame } = here.tab;
     await frame.getByTestId(`unmatchedSearch-${side}`).fill(words);
     // The list follows the words a little later.
     const first = frame.getByTestId(`unmatchedList-${side}`).getByTestId('unmatchedHit').first();
@@ -70,9 +46,9 @@ describe('matching by hand', { skip, timeout: 7_200_000 }, () => {
     await frame.getByTestId('nodePanel').getByText('matched by hand').waitFor();
     await frame.getByTestId('paramTable').getByText('MaxRelativeErr').waitFor();
     // The file itself has it: link with the whole way, verdict, mark.
-    const row = sql(join(world.logdir, FILE), "SELECT matched_node_link, modified FROM tb_nodes WHERE data_source = 'NPU' AND node_name = ?", TARGET);
+    const row = sql(join(here.world.logdir, FILE), "SELECT matched_node_link, modified FROM tb_nodes WHERE data_source = 'NPU' AND node_name = ?", TARGET);
     assert.equal(row, `[('["DefaultModel", "Module.layers.1.Block.forward.0", "${GOLDEN}"]', 1)]`);
-    assert.equal(existsSync(join(world.logdir, `${FILE}-wal`)), false);
+    assert.equal(existsSync(join(here.world.logdir, `${FILE}-wal`)), false);
     await frame.getByTestId('undoButton').click();
     await becomes(free, ['32', '28']);
     await eventually(async () => assert.ok(await frame.getByTestId('undoButton').isDisabled()));
@@ -104,7 +80,7 @@ describe('matching by hand', { skip, timeout: 7_200_000 }, () => {
     await frame.getByTestId('matchDone').waitFor();
     await frame.getByTestId('generateConfig').click();
     await frame.getByTestId('matchDone').getByText('compare_md5_0_0.vis.config').waitFor();
-    const written = JSON.parse(readFileSync(join(world.logdir, 'compare_md5_0_0.vis.config'), 'utf8'));
+    const written = JSON.parse(readFileSync(join(here.world.logdir, 'compare_md5_0_0.vis.config'), 'utf8'));
     assert.equal(written[TARGET], GOLDEN);
     await frame.getByTestId('undoButton').click();
     await frame.getByTestId('unmatchedSearch-target').fill('');
@@ -112,7 +88,7 @@ describe('matching by hand', { skip, timeout: 7_200_000 }, () => {
     await becomes(free, before);
     // As the reference writes it, both directions, and with a line that somebody has spoiled.
     const lines = [`"${TARGET}": "${GOLDEN}",`, `"${GOLDEN}": "${TARGET}",`, '"Module.nowhere.N.forward.0": "x",', 'oops'];
-    writeFileSync(join(world.logdir, 'theirs.vis.config'), `{\n    ${lines.join('\n    ')}\n}`);
+    writeFileSync(join(here.world.logdir, 'theirs.vis.config'), `{\n    ${lines.join('\n    ')}\n}`);
     await frame.getByTestId('view-overview').click();
     await frame.getByTestId('view-graph').click();
     await frame.getByTestId('panel-find').click();
@@ -127,9 +103,8 @@ describe('matching by hand', { skip, timeout: 7_200_000 }, () => {
   });
 
   it('computes from the tensors where they are there, and says when they are not', async () => {
-    const file = join(world.logdir, 'compare_tensor.vis.db');
-    await opened('compare_tensor.vis.db');
-    const { frame, page } = tab;
+    const file = join(here.world.logdir, 'compare_tensor.vis.db');
+    const { frame, page } = await opened('compare_tensor.vis.db');
     const name = 'Module.fc1.Linear.forward.0';
     const shown = sql(file, "SELECT node_name FROM tb_nodes WHERE data_source = 'NPU' AND up_node = 'DefaultModel' AND matched_node_link <> '[]' AND node_type = '0' AND input_data LIKE '%.pt%' LIMIT 1");
     const node = /'([^']+)'/.exec(shown)?.[1] ?? name;
@@ -154,20 +129,20 @@ describe('matching by hand', { skip, timeout: 7_200_000 }, () => {
   });
 
   it('refuses a read-only file with the reason, and strangers', async () => {
-    const file = join(world.logdir, 'compare_multirank.vis.db');
+    const file = join(here.world.logdir, 'compare_multirank.vis.db');
     chmodSync(file, 0o440);
     const { frame } = await opened('compare_multirank.vis.db');
     await frame.getByTestId('matchRefused').getByText('read-only').waitFor();
     assert.ok(await frame.getByTestId('matchButton').isDisabled());
-    const own = new URL(world.address).origin;
+    const own = new URL(here.world.address).origin;
     const headers = { 'Content-Type': 'application/json', Origin: own };
-    const post = (body, more = {}) => fetch(`${world.api}edit`, { method: 'POST', headers: { ...headers, ...more }, body: JSON.stringify(body) });
+    const post = (body, more = {}) => fetch(`${here.world.api}edit`, { method: 'POST', headers: { ...headers, ...more }, body: JSON.stringify(body) });
     const code = async (answer) => (await answer.json()).error.code;
     const undo = { path: FILE, step: 0, rank: 0, action: 'undo' };
     assert.equal(await code(await post(undo)), 'token');
     assert.equal(await code(await post(undo, { Origin: 'http://evil.example' })), 'origin');
-    assert.equal(await code(await fetch(`${world.api}edit`)), 'method');
-    const { token } = await (await fetch(`${world.api}session`, { method: 'POST', headers, body: '{}' })).json();
+    assert.equal(await code(await fetch(`${here.world.api}edit`)), 'method');
+    const { token } = await (await fetch(`${here.world.api}session`, { method: 'POST', headers, body: '{}' })).json();
     const ours = { 'X-Msprobe-Token': token };
     assert.equal(await code(await post({ ...undo, path: '../x.vis.db' }, ours)), 'outside');
     assert.equal(await code(await post({ ...undo, action: 'destroy' }, ours)), 'parameter');

@@ -2,41 +2,22 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, afterEach, before, describe, it } from 'node:test';
-import { becomes, boxOf, chooseFile, eventually, hasAllFiles, openTab, settled, start } from './harness.mjs';
+import { it } from 'node:test';
+import { becomes, boxOf, chooseFile, eventually, hasAllFiles, inBrowser, openTab, settled } from './harness.mjs';
+
+function addOddFiles(logdir) {
+  mkdirSync(join(logdir, 'deep/er/still'), { recursive: true });
+  writeFileSync(join(logdir, 'deep/er/still/empty.vis.db'), '');
+  writeFileSync(join(logdir, 'deep/er/still/words.vis.db'), 'no database at all');
+  symlinkSync('/etc/hostname', join(logdir, 'link.vis.db'));
+}
 
 const skip = hasAllFiles ? false : 'needs the recorded files of MSPROBE_SHARED or ../shared';
 
-describe('the viewer', { skip, timeout: 7_200_000 }, () => {
-  let world;
-  let tab;
-  before(async () => {
-    world = await start({
-      fill(logdir) {
-        mkdirSync(join(logdir, 'deep/er/still'), { recursive: true });
-        writeFileSync(join(logdir, 'deep/er/still/empty.vis.db'), '');
-        writeFileSync(join(logdir, 'deep/er/still/words.vis.db'), 'no database at all');
-        symlinkSync('/etc/hostname', join(logdir, 'link.vis.db'));
-      },
-    });
-  });
-  after(async () => {
-    await world?.stop();
-  });
-  // Every test has a browser tab of its own, so that a test that fails leaves nothing behind for the next one.
-  afterEach(async () => {
-    const problems = tab?.problems ?? [];
-    await tab?.context.close();
-    tab = undefined;
-    assert.deepEqual(problems, []);
-  });
-
-  const opened = async (file, hash = '') => {
-    tab = await openTab(world, { file, hash });
-    return tab;
-  };
-  const item = (name, side = 'debugGraph') => tab.frame.getByTestId(side).locator(`[role=treeitem][data-name="${name}"]`);
-  const matches = (id, pattern) => eventually(async () => assert.match((await tab.frame.getByTestId(id).textContent()).replace(/\s+/g, ' '), pattern));
+inBrowser('the viewer', { skip, fill: addOddFiles }, (here) => {
+  const { item } = here;
+  const opened = (file, hash = '') => here.open(file, { hash });
+  const matches = (id, pattern) => eventually(async () => assert.match((await here.text(id)).replace(/\s+/g, ' '), pattern));
 
   it('lists every file of any depth, and says why one cannot be opened', async () => {
     const { frame } = await opened('');
@@ -221,7 +202,7 @@ describe('the viewer', { skip, timeout: 7_200_000 }, () => {
     const node = `m.node=${encodeURIComponent(name)}`;
     await eventually(() => assert.ok(page.url().includes(node)));
     const hash = page.url().split('#graph_ascend')[1];
-    const second = await openTab(world, { hash });
+    const second = await openTab(here.world, { hash });
     await second.frame.getByTestId('nodeName').getByText(name).waitFor();
     await chooseFile(second.frame, 'build_overflow.vis.db');
     assert.equal(await frame.getByTestId('nodeName').textContent(), name);
@@ -243,17 +224,17 @@ describe('the viewer', { skip, timeout: 7_200_000 }, () => {
   });
 
   it('refuses to write for strangers', async () => {
-    const post = (path, headers) => fetch(`${world.api}${path}`, { method: 'POST', headers, body: '{}' });
+    const post = (path, headers) => fetch(`${here.world.api}${path}`, { method: 'POST', headers, body: '{}' });
     const json = { 'Content-Type': 'application/json' };
-    const own = new URL(world.address).origin;
+    const own = new URL(here.world.address).origin;
     const code = async (answer) => (await answer.json()).error.code;
     assert.equal(await code(await post('session', json)), 'origin');
     assert.equal(await code(await post('session', { ...json, Origin: 'http://evil.example' })), 'origin');
     assert.equal(await code(await post('job/start', { ...json, Origin: own })), 'token');
-    assert.equal(await code(await fetch(`${world.api}job/start`)), 'method');
+    assert.equal(await code(await fetch(`${here.world.api}job/start`)), 'method');
     assert.equal(await code(await post('job/start', { 'Content-Type': 'text/plain', Origin: own })), 'type');
     const { token } = await (await post('session', { ...json, Origin: own })).json();
-    const start = (body) => fetch(`${world.api}job/start`, { method: 'POST', headers: { ...json, Origin: own, 'X-Msprobe-Token': token }, body: JSON.stringify(body) });
+    const start = (body) => fetch(`${here.world.api}job/start`, { method: 'POST', headers: { ...json, Origin: own, 'X-Msprobe-Token': token }, body: JSON.stringify(body) });
     assert.equal(await code(await start({ target: '../..', output: 'x' })), 'outside');
     assert.equal(await code(await start({ target: '/etc', output: 'x' })), 'outside');
     assert.equal(await code(await start({ target: 'deep', output: 'x', fuzzy_match: '; reboot' })), 'parameter');
@@ -261,23 +242,17 @@ describe('the viewer', { skip, timeout: 7_200_000 }, () => {
 
   it('keeps to the log directory', async () => {
     for (const path of ['../x.vis.db', 'link.vis.db', '/etc/hostname']) {
-      const answer = await fetch(`${world.api}file?path=${encodeURIComponent(path)}`);
+      const answer = await fetch(`${here.world.api}file?path=${encodeURIComponent(path)}`);
       assert.equal(answer.status, 403, path);
     }
   });
 });
 
-describe('behind a path prefix, view only', { skip, timeout: 1_800_000 }, () => {
+inBrowser('behind a path prefix, view only', { skip, prefix: '/a/b', env: { MSPROBE_VIEW_ONLY: '1' } }, (here) => {
   it('works', async () => {
-    const world = await start({ prefix: '/a/b', env: { MSPROBE_VIEW_ONLY: '1' } });
-    try {
-      const tab = await openTab(world, { file: 'compare_md5.vis.db' });
-      await tab.frame.getByTestId('count-error').getByText('177').waitFor();
-      await tab.frame.getByTestId('view-convert').click();
-      await tab.frame.getByTestId('convertView').getByText('MSPROBE_VIEW_ONLY').waitFor();
-      assert.deepEqual(tab.problems, []);
-    } finally {
-      await world.stop();
-    }
+    const { frame } = await here.open('compare_md5.vis.db');
+    await frame.getByTestId('count-error').getByText('177').waitFor();
+    await frame.getByTestId('view-convert').click();
+    await frame.getByTestId('convertView').getByText('MSPROBE_VIEW_ONLY').waitFor();
   });
 });

@@ -1,5 +1,9 @@
 /** Asks the server. Every answer is JSON; errors carry a code; "still indexing" is asked again until it is done. */
 
+import { startAddress, type Early } from './early';
+import type { Start } from './types';
+import type { Place } from './url';
+
 export class ApiError extends Error {
   constructor(
     readonly status: number,
@@ -23,10 +27,23 @@ export class Client {
   private token = '';
   private waiting = 0;
 
-  constructor(private readonly base: URL) {}
+  constructor(
+    private readonly base: URL,
+    private early: Early | null = null,
+  ) {}
 
   async get<T>(route: string, params: Params = {}, signal?: AbortSignal): Promise<T> {
-    return this.counted(() => this.ask<T>(route, params, signal));
+    const url = new URL(route, this.base);
+    for (const [name, value] of Object.entries(params)) {
+      if (value === null || value === undefined || value === '' || value === false) continue;
+      url.searchParams.set(name, value === true ? '1' : String(value));
+    }
+    return this.counted(() => this.ask<T>(url, signal));
+  }
+
+  /** What a page needs first; the answer may be under way since before this code came. */
+  async start(place: Place, signal: AbortSignal): Promise<Start> {
+    return this.counted(() => this.ask<Start>(startAddress(place), signal));
   }
 
   private async counted<T>(question: () => Promise<T>): Promise<T> {
@@ -38,14 +55,11 @@ export class Client {
     }
   }
 
-  private async ask<T>(route: string, params: Params, signal?: AbortSignal): Promise<T> {
-    const url = new URL(route, this.base);
-    for (const [name, value] of Object.entries(params)) {
-      if (value === null || value === undefined || value === '' || value === false) continue;
-      url.searchParams.set(name, value === true ? '1' : String(value));
-    }
+  private async ask<T>(url: URL, signal?: AbortSignal): Promise<T> {
+    const early = this.early?.address === url.href ? this.early.answer : null;
+    if (early) this.early = null;
     for (let turn = 0; ; turn += 1) {
-      const response = await reach(url, signal ? { signal } : {});
+      const response = await (turn === 0 && early ? arrived(early) : reach(url, signal ? { signal } : {}));
       if (response.status !== 202) {
         if (turn > 0) this.onIndexing(null);
         return read<T>(response);
@@ -69,9 +83,13 @@ export class Client {
   }
 }
 
-async function reach(url: URL, init: RequestInit): Promise<Response> {
+function reach(url: URL, init: RequestInit): Promise<Response> {
+  return arrived(fetch(url, { ...init, credentials: 'same-origin' }));
+}
+
+async function arrived(answer: Promise<Response>): Promise<Response> {
   try {
-    return await fetch(url, { ...init, credentials: 'same-origin' });
+    return await answer;
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
     throw new ApiError(0, 'offline', String(error));

@@ -67,7 +67,7 @@ export function goToMatch(store: Store): void {
   const chosen = store.selected;
   if (!chosen || !store.compare) return;
   const side = chosen.side === 'target' ? 'golden' : 'target';
-  let node = store.trees[chosen.side].byId.get(chosen.id) ?? null;
+  let node = store.forest[chosen.side].byId.get(chosen.id) ?? null;
   while (node && node.pair === 0) node = node.parent;
   if (node) void store.jump(side, node.pair);
 }

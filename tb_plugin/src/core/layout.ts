@@ -14,8 +14,9 @@ export const GAP = 5;
 export const PAD = 7;
 /** Width at which leaves break into the next line. */
 export const LINE = 440;
-/** Deeper boxes are indented by a single unit, so that the drawing stays bounded. */
+/** Deeper boxes are not indented any more, so that the drawing's width stays bounded. */
 const DEEP = 60;
+
 export interface Layout {
   count: number;
   /** The node of a box; for a gap the parent whose children miss. */
@@ -122,7 +123,7 @@ function isBlock(l: Layout, at: number): boolean {
 }
 
 function inset(l: Layout, at: number): number {
-  return (l.node[at] as TreeNode).depth > DEEP ? 1 : PAD;
+  return (l.node[at] as TreeNode).depth > DEEP ? 0 : PAD;
 }
 
 function measure(l: Layout, at: number): void {
@@ -209,6 +210,27 @@ export function visit(l: Layout, left: number, top: number, right: number, botto
     each(at);
     at += 1;
   }
+}
+
+/**
+ * Like `visit`, without boxes that lie whole behind a child of theirs: of a chain of 20,000 modules around the window only the
+ * innermost can be seen.
+ */
+export function visible(l: Layout, left: number, top: number, right: number, bottom: number, each: (at: number) => void): void {
+  let waiting = -1;
+  visit(l, left, top, right, bottom, (at) => {
+    if (waiting >= 0 && !hides(l, at, waiting, left, top, right, bottom)) each(waiting);
+    waiting = at;
+  });
+  if (waiting >= 0) each(waiting);
+}
+
+/** Whether all of a box that the window shows lies behind another one that comes after it. */
+function hides(l: Layout, front: number, back: number, left: number, top: number, right: number, bottom: number): boolean {
+  const [x, y] = [l.x[front] as number, l.y[front] as number];
+  const seenLeft = Math.max(left, l.x[back] as number);
+  const seenRight = Math.min(right, (l.x[back] as number) + (l.w[back] as number));
+  return y <= top && y + (l.h[front] as number) >= bottom && x <= seenLeft && x + (l.w[front] as number) >= seenRight;
 }
 
 /** The innermost box at a point, or -1. */

@@ -1,6 +1,6 @@
 /** Draws the visible part of a layout onto a canvas. The cost is what is on the screen, never what is in the file. */
 
-import { LEAF, TITLE, visit, type Layout } from './layout';
+import { LEAF, TITLE, visible, type Layout } from './layout';
 import { cutMiddle } from './names';
 import { OVERFLOW_MARKS, STATUS_MARKS, type Palette, type Tone } from './palette';
 import type { TreeNode } from './tree';
@@ -53,7 +53,7 @@ export function paint(context: CanvasRenderingContext2D, scene: Scene, ratio: nu
   let drawn = 0;
   const left = -view.tx / view.k;
   const top = -view.ty / view.k;
-  visit(layout, left, top, left + scene.width / view.k, top + scene.height / view.k, (at) => {
+  visible(layout, left, top, left + scene.width / view.k, top + scene.height / view.k, (at) => {
     drawn += 1;
     if ((layout.gapFrom[at] as number) >= 0) paintGap(context, scene, at, readable);
     else if ((layout.node[at] as TreeNode).kids === 0) paintLeaf(context, scene, at, readable);
@@ -67,6 +67,13 @@ export function paint(context: CanvasRenderingContext2D, scene: Scene, ratio: nu
     if (at !== undefined) outline(context, layout, at, colour, dash, view.k, scene.focused);
   }
   return drawn;
+}
+
+/** Gives a canvas as many pixels as its place on the screen has. */
+export function resize(canvas: HTMLCanvasElement, width: number, height: number, ratio: number): void {
+  const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
+  if (canvas.width !== w) canvas.width = w;
+  if (canvas.height !== h) canvas.height = h;
 }
 
 function rounded(context: CanvasRenderingContext2D, x: number, y: number, w: number, h: number, radius: number): void {
@@ -249,7 +256,7 @@ function outline(
   }
 }
 
-function box(layout: Layout, at: number): [number, number, number, number] {
+export function box(layout: Layout, at: number): [number, number, number, number] {
   return [layout.x[at] as number, layout.y[at] as number, layout.w[at] as number, layout.h[at] as number];
 }
 
@@ -258,58 +265,4 @@ function write(context: CanvasRenderingContext2D, text: string, x: number, y: nu
   const wide = context.measureText(shown).width;
   if (wide > room) shown = cutMiddle(text, Math.max(1, Math.floor((text.length * room) / wide)));
   context.fillText(shown, x, y);
-}
-
-/** Draws the whole graph into a narrow column, however tall it is. */
-/** How bad a status is, the least first: not compared, pass, unmatched, warning, error. */
-const RANK = [0, 1, 3, 4, 2];
-
-export function paintMap(
-  context: CanvasRenderingContext2D,
-  scene: Pick<Scene, 'layout' | 'colours' | 'colouring'>,
-  width: number,
-  height: number,
-  ratio: number,
-): void {
-  const { layout, colours } = scene;
-  context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  context.fillStyle = colours.sunken;
-  context.fillRect(0, 0, width, height);
-  if (layout.count === 0) return;
-  const [sx, sy] = mapScale(layout, width, height);
-  // Thousands of boxes share a pixel: each is filled by the worst of them, and no oftener than it gets worse.
-  const filled = new Uint8Array(Math.ceil(width) * Math.ceil(height));
-  let at = 0;
-  while (at < layout.count) {
-    const [x, y, w, h] = box(layout, at);
-    const node = layout.node[at] as TreeNode;
-    const open = layout.open[at] === 1;
-    const tall = h * sy;
-    if ((layout.gapFrom[at] as number) < 0) {
-      const overflow = scene.colouring === 'overflow';
-      const closedWorst = open ? 0 : overflow ? Math.max(node.overflow, node.flood) : worse(node.status, node.worst);
-      const colour = open
-        ? tone(node, scene).fill
-        : ((overflow ? colours.overflow : colours.status)[closedWorst] as Tone).edge;
-      const pixel = Math.floor(y * sy) * Math.ceil(width) + Math.floor(x * sx);
-      const rank = 1 + (overflow ? closedWorst : RANK[closedWorst] ?? 0);
-      if (open || tall >= 1 || rank > (filled[pixel] ?? 0)) {
-        if (!open) filled[pixel] = rank;
-        context.fillStyle = colour;
-        context.fillRect(x * sx, y * sy, Math.max(1, w * sx), Math.max(0.6, tall));
-      }
-    }
-    // What is lower than half a pixel has no inside to be seen.
-    at = open && tall < 0.5 ? (layout.skip[at] as number) : at + 1;
-  }
-}
-
-export function mapScale(layout: Layout, width: number, height: number): [number, number] {
-  const sy = Math.min(height / Math.max(1, layout.height), 0.25);
-  return [width / Math.max(1, layout.width), sy];
-}
-
-/** The worse of two statuses: error, warning, unmatched, pass, nothing. */
-export function worse(one: number, two: number): number {
-  return (RANK[one] ?? 0) >= (RANK[two] ?? 0) ? one : two;
 }

@@ -119,3 +119,11 @@ export function contrast(one: string, two: string): number {
   const [a, b] = [light(one), light(two)];
   return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
 }
+
+/** How bad a status is, the least first: not compared, pass, unmatched, warning, error. */
+export const RANK: readonly number[] = [0, 1, 3, 4, 2];
+
+/** The worse of two statuses: error, warning, unmatched, pass, nothing. */
+export function worse(one: number, two: number): number {
+  return (RANK[one] ?? 0) >= (RANK[two] ?? 0) ? one : two;
+}

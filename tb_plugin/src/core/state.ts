@@ -1,4 +1,4 @@
-/** Plain parts of the store: shapes of its fields, errors as a person reads them, and what the browser remembers. */
+/** Plain parts of the store: shapes of its fields, and errors as a person reads them. */
 
 import { ApiError } from './api';
 import type { SideName } from './types';
@@ -13,6 +13,8 @@ export interface Filter {
   sort: 'order' | 'worst' | 'name';
 }
 
+export const noFilter = (): Filter => ({ q: '', side: 'target', status: [], overflow: [], kind: [], leaves: false, sort: 'order' });
+
 export interface Selection {
   side: SideName;
   id: number;
@@ -25,18 +27,8 @@ export interface Problem {
 }
 
 export type PanelName = 'find' | 'match' | '';
-export type ThemeName = 'light' | 'dark' | 'auto';
 
 export function asProblem(error: unknown): Problem {
   if (error instanceof ApiError) return { code: error.code, message: error.message };
   return { code: 'internal', message: String(error) };
-}
-
-/** A preference that the browser keeps. */
-export function recall(name: string, otherwise: string): string {
-  try {
-    return localStorage.getItem(`msprobe.${name}`) ?? otherwise;
-  } catch {
-    return otherwise;
-  }
 }

@@ -1,7 +1,7 @@
 /** One side's tree as far as it has been loaded. Children may be loaded in pieces; what misses is a gap. */
 
 import { label, textWidth } from './names';
-import type { ChildTable, NodeTable, SideName } from './types';
+import type { Children, NodeTable, SideName } from './types';
 
 export interface TreeNode {
   readonly id: number;
@@ -30,6 +30,28 @@ export interface TreeNode {
   total: number;
 }
 
+/** Some children of one node, next to each other, as rows of a table. */
+export interface Page {
+  parent: number;
+  from: number;
+  total: number;
+  nodes: NodeTable;
+  /** The page's first row, and how many rows it has. */
+  first: number;
+  count: number;
+}
+
+/** The pages of an answer. */
+export function pagesOf(children: Children): Page[] {
+  let first = 0;
+  return children.parent.map((parent, at) => {
+    const count = children.count[at] ?? 0;
+    const page = { parent, from: children.from[at] ?? 0, total: children.total[at] ?? 0, nodes: children.nodes, first, count };
+    first += count;
+    return page;
+  });
+}
+
 export class Tree {
   root: TreeNode | null = null;
   readonly byId = new Map<number, TreeNode>();
@@ -47,30 +69,20 @@ export class Tree {
     this.revision += 1;
   }
 
-  /** Takes in a page of children; loaded nodes keep their identity and get fresh facts. */
-  take(page: ChildTable): void {
+  /** Takes in a page of children; loaded nodes keep their identity and get fresh facts. False if the parent is not there. */
+  take(page: Page): boolean {
     const parent = this.byId.get(page.parent);
-    if (!parent) return;
+    if (!parent) return false;
     parent.total = page.total;
     const fresh: TreeNode[] = [];
-    for (let at = 0; at < page.nodes.id.length; at += 1) fresh.push(this.add(page.nodes, at, parent, page.from + at));
-    const first = page.from;
+    for (let at = 0; at < page.count; at += 1) fresh.push(this.add(page.nodes, page.first + at, parent, page.from + at));
     const end = page.from + fresh.length;
-    const before = parent.children.filter((child) => child.place < first);
+    const before = parent.children.filter((child) => child.place < page.from);
     const after = parent.children.filter((child) => child.place >= end);
     parent.children = before.concat(fresh, after);
     // Nothing moves while they cannot be seen.
     if (this.isOpen(parent)) this.revision += 1;
-  }
-
-  /** Where the next page of children should begin, or null when all are there. */
-  firstGap(node: TreeNode): number | null {
-    let next = 0;
-    for (const child of node.children) {
-      if (child.place > next) return next;
-      next = child.place + 1;
-    }
-    return next < node.total ? next : null;
+    return true;
   }
 
   isOpen(node: TreeNode): boolean {
@@ -82,6 +94,11 @@ export class Tree {
     if (open) this.open.add(node.id);
     else this.open.delete(node.id);
     this.revision += 1;
+  }
+
+  /** Fresh facts about the root. */
+  renew(table: NodeTable): void {
+    if (this.root) this.add(table, 0, null, 0);
   }
 
   private add(table: NodeTable, at: number, parent: TreeNode | null, place: number): TreeNode {

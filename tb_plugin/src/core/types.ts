@@ -54,15 +54,26 @@ export interface Roots {
   target: NodeTable | null;
   golden: NodeTable | null;
   rolled: boolean;
-  orphans: number;
 }
 
-export interface ChildTable {
-  parent: number;
-  from: number;
-  total: number;
-  rolled: boolean;
+/** Children of several nodes: one table, cut into a page per parent. */
+export interface Children {
+  answered: number;
+  parent: number[];
+  from: number[];
+  count: number[];
+  total: number[];
   nodes: NodeTable;
+}
+
+/** What a page asks first: the file, the step and rank that are shown, roots, and children of what is open. */
+export interface Start {
+  file: FileInfo;
+  step: number;
+  rank: number;
+  micro: number;
+  roots: Roots;
+  children: Children;
 }
 
 export interface Spot {
@@ -101,7 +112,6 @@ export interface Summary {
 
 export interface Way {
   ids: number[];
-  names: string[];
   places: number[];
 }
 
@@ -109,9 +119,12 @@ export interface WayAnswer {
   step: number;
   rank: number;
   side: SideName;
+  name: string;
   own: Way;
   other: Way;
   exact: boolean;
+  /** Rows of the aligned outline from its top to the node, target and golden id of each. */
+  rows?: number[];
 }
 
 export interface Hits {
@@ -175,16 +188,23 @@ export interface NodeAnswer {
   total: number;
 }
 
-export interface PairsAnswer {
-  from: number;
-  total: number;
-  hidden: number;
+export interface PairRows {
   target: NodeTable;
   golden: NodeTable;
   moved: number[];
   dtype: string[];
   shape: string[];
   error: (number | null)[];
+}
+
+/** Children of several rows of the aligned outline: one table, cut into a page per row. */
+export interface PairsAnswer {
+  answered: number;
+  from: number[];
+  count: number[];
+  total: number[];
+  hidden: number[];
+  rows: PairRows;
 }
 
 export interface DriftAnswer {

@@ -69,11 +69,13 @@ export function decode(hash: string): Place {
   return place;
 }
 
-export function encodeOpen(ids: Iterable<number>): string {
+export function encodeOpen(...open: Iterable<number>[]): string {
   const list: string[] = [];
-  for (const id of ids) {
-    if (list.length >= MOST_OPEN) break;
-    list.push(id.toString(36));
+  for (const ids of open) {
+    for (const id of ids) {
+      if (list.length >= MOST_OPEN) return list.join('.');
+      list.push(id.toString(36));
+    }
   }
   return list.join('.');
 }

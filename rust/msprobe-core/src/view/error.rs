@@ -17,6 +17,9 @@ pub enum ViewError {
     /// The path leads outside the log directory, or is not a plain relative path.
     #[error("{0}: only files below the log directory can be opened")]
     Outside(String),
+    /// The log directory has no file that can be read.
+    #[error("there is no readable vis.db below the log directory")]
+    NoFiles,
     /// There is no such file.
     #[error("{0}: no such file; it may have been moved or deleted")]
     NoFile(String),
@@ -57,6 +60,7 @@ impl ViewError {
             Self::Parameter { .. } => "parameter",
             Self::Route(_) => "route",
             Self::Outside(_) => "outside",
+            Self::NoFiles => "no_files",
             Self::NoFile(_) => "no_file",
             Self::Unreadable { code, .. } => code,
             Self::Locked(_) => "locked",
@@ -72,7 +76,7 @@ impl ViewError {
         match self {
             Self::Parameter { .. } => 400,
             Self::Outside(_) => 403,
-            Self::Route(_) | Self::NoFile(_) | Self::NoNode(_) => 404,
+            Self::Route(_) | Self::NoFiles | Self::NoFile(_) | Self::NoNode(_) => 404,
             Self::Unreadable { .. } => 422,
             Self::Locked(_) | Self::TooLong(_) => 503,
             Self::Indexing { .. } => 202,

@@ -73,6 +73,11 @@ pub fn list(root: &Path) -> Listing {
     found
 }
 
+/// The first file of the list that can be read.
+pub(crate) fn first(root: &Path) -> Option<String> {
+    list(root).files.into_iter().find(|file| file.state == "ok").map(|file| file.path)
+}
+
 fn describe(root: &Path, path: &Path, relative: String) -> Listed {
     let mut listed = Listed { path: relative, size: 0, modified: 0, state: "ok" };
     match fs::canonicalize(path) {

@@ -22,11 +22,13 @@ mod heat;
 mod logdir;
 mod node;
 mod outline;
+mod pairs;
 mod rows;
 mod search;
 mod summary;
 mod tensors;
 mod tree;
+mod way;
 
 pub use error::ViewError;
 pub use logdir::{folder, list, resolve, Folder, Listed, Listing};
@@ -102,8 +104,9 @@ impl Viewer {
             "graphs" => heat::graphs(&question),
             "roots" => tree::roots(&question),
             "children" => tree::children(&question),
-            "way" => tree::way(&question),
-            "pairs" => tree::pairs(&question),
+            "start" => tree::start(&question),
+            "way" => way::way(&question),
+            "pairs" => pairs::pairs(&question),
             "node" => node::details(&question),
             "search" => search::search(&question),
             "step" => search::neighbour(&question),

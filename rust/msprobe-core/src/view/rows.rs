@@ -188,18 +188,8 @@ pub(crate) struct Direct {
 /// Children are counted up to here when the outline is not there yet.
 const COUNTED: u32 = 100_000;
 
-/// Children of `parent` (empty text: the root) in order; `micro` limits to one micro step.
-#[allow(clippy::too_many_arguments)]
-pub(crate) fn children(
-    file: &VisFile,
-    step: i64,
-    rank: i64,
-    side: usize,
-    parent: &str,
-    micro: Option<u32>,
-    from: usize,
-    limit: usize,
-) -> Result<Vec<Direct>, ViewError> {
+/// Children of `parent` (of empty name: the root) in order; `micro` limits to one micro step.
+pub(crate) fn children(file: &VisFile, parent: &Place, micro: Option<u32>, from: usize, limit: usize) -> Result<Vec<Direct>, ViewError> {
     let sql = format!(
         "SELECT rowid, node_name, node_type, precision_index, overflow_level, micro_step_id, matched_node_link, modified, \
          (SELECT count(*) FROM (SELECT 1 FROM tb_nodes c WHERE c.step = ?1 AND c.rank = ?2 AND c.data_source = ?3 \
@@ -210,7 +200,8 @@ pub(crate) fn children(
     let fail = |error: rusqlite::Error| file.fail(&error);
     let mut statement = file.conn.prepare(&sql).map_err(fail)?;
     let micro = micro.map_or(-1, i64::from);
-    let mut found = statement.query((step, rank, SOURCES[side], parent, micro, limit as i64, from as i64)).map_err(fail)?;
+    let mut found =
+        statement.query((parent.step, parent.rank, SOURCES[parent.side], &parent.name, micro, limit as i64, from as i64)).map_err(fail)?;
     let mut rows = Vec::new();
     while let Some(row) = found.next().map_err(fail)? {
         rows.push(Direct {

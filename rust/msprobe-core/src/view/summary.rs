@@ -2,72 +2,81 @@
 
 use super::drift;
 use super::error::ViewError;
+use super::file::VisFile;
 use super::first::Difference;
 use super::outline::{status, Outline, NONE};
 use super::{rows, Question};
 use serde::Serialize;
 use serde_json::Value;
 
+/// What a file holds.
+#[derive(Serialize)]
+#[allow(clippy::struct_excessive_bools)] // independent facts of a file, each a key of the answer
+pub(crate) struct FileFacts {
+    path: String,
+    /// Changes whenever the file does.
+    version: String,
+    size: u64,
+    /// Whether there are two sides.
+    compare: bool,
+    /// `summary`, `md5`, `all`, `structure`, or empty for a build.
+    task: String,
+    pub(crate) micro_steps: i64,
+    overflow_check: bool,
+    /// (step, rank) pairs that have nodes.
+    graphs: Vec<(i64, i64)>,
+    /// Ranks and steps that `tb_config` names.
+    ranks: Value,
+    steps: Value,
+    tool_tip: Value,
+    node_colors: Value,
+    /// Whether the file has the usual indexes; without them the first answers wait for the outline.
+    indexed: bool,
+    /// Our own tables.
+    own_tables: Vec<String>,
+    /// Whether the file and its folder may be written.
+    writable: bool,
+}
+
+impl FileFacts {
+    pub(crate) fn read(file: &VisFile) -> Result<Self, ViewError> {
+        let config = rows::config(file)?.ok_or_else(|| ViewError::Unreadable {
+            path: file.shown.clone(),
+            code: "schema",
+            reason: "tb_config has no row; the run that wrote this file did not finish".into(),
+        })?;
+        let mut graphs = rows::graphs(file)?;
+        // A page of a megabyte holds about so many; nobody has more steps times ranks in one file.
+        graphs.truncate(40_000);
+        let parsed = |text: &str| serde_json::from_str::<Value>(text).unwrap_or(Value::Null);
+        Ok(FileFacts {
+            path: file.shown.clone(),
+            version: file.key.version(),
+            size: std::fs::metadata(&file.key.path).map_or(0, |meta| meta.len()),
+            compare: config.graph_type == "compare",
+            task: config.task,
+            micro_steps: config.micro_steps.clamp(1, 100_000),
+            overflow_check: config.overflow_check,
+            ranks: parsed(&config.ranks),
+            steps: parsed(&config.steps),
+            tool_tip: parsed(&config.tool_tip),
+            node_colors: parsed(&config.node_colors),
+            indexed: file.indexed,
+            own_tables: file.own_tables.clone(),
+            writable: writable(&file.key.path),
+            graphs,
+        })
+    }
+
+    /// The step and rank asked for if the file has them, else its first.
+    pub(crate) fn graph(&self, asked: Option<(i64, i64)>) -> Option<(i64, i64)> {
+        asked.filter(|asked| self.graphs.contains(asked)).or_else(|| self.graphs.first().copied())
+    }
+}
+
 /// `file?path`: configuration, steps and ranks.
 pub(crate) fn file(question: &Question<'_>) -> Result<Vec<u8>, ViewError> {
-    #[derive(Serialize)]
-    #[allow(clippy::struct_excessive_bools)] // independent facts of a file, each a key of the answer
-    struct File {
-        path: String,
-        /// Changes whenever the file does.
-        version: String,
-        size: u64,
-        /// Whether there are two sides.
-        compare: bool,
-        /// `summary`, `md5`, `all`, `structure`, or empty for a build.
-        task: String,
-        micro_steps: i64,
-        overflow_check: bool,
-        /// (step, rank) pairs that have nodes.
-        graphs: Vec<(i64, i64)>,
-        /// Ranks and steps that `tb_config` names.
-        ranks: Value,
-        steps: Value,
-        tool_tip: Value,
-        node_colors: Value,
-        /// Whether the file has the usual indexes; without them the first answers wait for the outline.
-        indexed: bool,
-        /// Our own tables.
-        own_tables: Vec<String>,
-        /// Whether the file and its folder may be written.
-        writable: bool,
-    }
-    let file = question.file()?;
-    let config = rows::config(&file)?;
-    let graphs = rows::graphs(&file)?;
-    let parsed = |text: &str| serde_json::from_str::<Value>(text).unwrap_or(Value::Null);
-    let config = config.ok_or_else(|| ViewError::Unreadable {
-        path: file.shown.clone(),
-        code: "schema",
-        reason: "tb_config has no row; the run that wrote this file did not finish".into(),
-    })?;
-    let mut answer = File {
-        path: file.shown.clone(),
-        version: file.key.version(),
-        size: std::fs::metadata(&file.key.path).map_or(0, |meta| meta.len()),
-        compare: config.graph_type == "compare",
-        task: config.task,
-        micro_steps: config.micro_steps.clamp(1, 100_000),
-        overflow_check: config.overflow_check,
-        ranks: parsed(&config.ranks),
-        steps: parsed(&config.steps),
-        tool_tip: parsed(&config.tool_tip),
-        node_colors: parsed(&config.node_colors),
-        indexed: file.indexed,
-        own_tables: file.own_tables.clone(),
-        writable: writable(&file.key.path),
-        graphs,
-    };
-    if answer.graphs.len() > 40_000 {
-        // A page of a megabyte holds about so many; nobody has more steps times ranks in one file.
-        answer.graphs.truncate(40_000);
-    }
-    super::json(&answer)
+    super::json(&FileFacts::read(&question.file()?)?)
 }
 
 fn writable(path: &std::path::Path) -> bool {
