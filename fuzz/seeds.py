@@ -10,6 +10,7 @@ import hashlib
 import json
 import sqlite3
 import sys
+import tarfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ DATA = FUZZ.parent / "tests" / "data"
 LARGEST_SEED = 16_384
 """Bytes. Larger seeds slow the fuzzer down and cover nothing new."""
 ENTRIES_PER_DUMP = 8
+TAR_MEMBERS = ("sys_info", "pickle", "tensors", "storages")
 
 
 FIRST_ROWS = ("SELECT * FROM tb_config", "SELECT * FROM tb_nodes LIMIT 4", "SELECT * FROM tb_stack LIMIT 4")
@@ -55,6 +57,9 @@ def tensors() -> Iterator[tuple[str, bytes]]:
                     if entry.filename.endswith("data.pkl") and entry.file_size <= LARGEST_SEED:
                         with contextlib.suppress(zipfile.BadZipFile):
                             yield "pt_pickle", archive.read(entry)
+        with contextlib.suppress(tarfile.TarError, ValueError), tarfile.open(path, "r:") as members:
+            contents = {member.name: members.extractfile(member) for member in members if member.isfile()}
+            yield "pt_tar", b"|tar".join(content.read() if (content := contents.get(name)) else b"" for name in TAR_MEMBERS)
     for path in sorted(DATA.glob("**/*.npy")):
         content = path.read_bytes()
         if len(content) < LARGEST_SEED:

@@ -50,3 +50,21 @@ pub fn archive(entries: &[(&str, &[u8])]) -> Vec<u8> {
     let end = [b"PK\x05\x06\0\0\0\0", &count[..], &count, &(directory.len() as u32).to_le_bytes(), &start.to_le_bytes(), &[0, 0]].concat();
     [file, directory, end].concat()
 }
+
+/// A tar archive of regular files.
+#[must_use]
+pub fn tar(members: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut file = Vec::new();
+    for (name, content) in members {
+        let mut head = [0u8; 512];
+        head[..name.len()].copy_from_slice(name.as_bytes());
+        head[124..135].copy_from_slice(format!("{:011o}", content.len()).as_bytes());
+        head[148..157].copy_from_slice(b"        0");
+        head[257..265].copy_from_slice(b"ustar\x0000");
+        let sum: u32 = head.iter().map(|byte| u32::from(*byte)).sum();
+        head[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+        file.extend_from_slice(&[&head, *content].concat());
+        file.resize(file.len().next_multiple_of(512), 0);
+    }
+    [file, vec![0; 1024]].concat()
+}

@@ -5,6 +5,7 @@ import pathlib
 import pickle
 import struct
 import zipfile
+from collections.abc import Iterable
 
 HERE = pathlib.Path(__file__).parent
 HEAD = b"\x80\x02"
@@ -64,6 +65,40 @@ def lying_size() -> bytes:
     return bytes(raw)
 
 
+# The tar form of torch before 0.2. Keys: tensor 1, storage 2.
+TAR_SYSTEM = pickle.dumps({"protocol_version": 1000, "little_endian": True}, 2)
+TAR_OBJECT = HEAD + b"U\x011Q."
+TAR_STORAGE = HEAD + b"K\x02U\x03cpuctorch\nFloatStorage\n\x87."
+
+
+def member(name: str, content: bytes, kind: bytes = b"0", size: bytes | None = None) -> bytes:
+    """A ustar header and the content in whole blocks; `size` is written instead of the true one."""
+    head = bytearray(512)
+    head[: len(name)] = name.encode()
+    head[124:136] = size or b"%011o\0" % len(content)
+    head[148:156] = b" " * 8
+    head[156:157] = kind
+    head[257:265] = b"ustar\x0000"
+    head[148:156] = b"%06o\0 " % sum(head)
+    return bytes(head) + content + bytes(-len(content) % 512)
+
+
+def tar_tensors(dims: Iterable[int] = (3,), strides: Iterable[int] = (1,), count: int = 1, ndim: int | None = None) -> bytes:
+    sizes, steps = list(dims), list(strides)
+    record = HEAD + b"K\x01K\x02ctorch\nFloatTensor\n\x87."
+    return pickle.dumps(count, 2) + record + struct.pack(f"<ii{len(sizes + steps) + 1}q", ndim or len(sizes), 0, *sizes, *steps, 0)
+
+
+def tar_storages(count: int = 1, elements: int = 3, views: object = ()) -> bytes:
+    return pickle.dumps(count, 2) + TAR_STORAGE + struct.pack("<q3f", elements, 1, 2, 3) + pickle.dumps(list(views), 2)
+
+
+def tar(changed: dict[str, bytes] | None = None, first: bytes = b"", last: bytes = bytes(1024)) -> bytes:
+    """A sound archive, with other members in place of some, and other bytes around."""
+    members = {"sys_info": TAR_SYSTEM, "pickle": TAR_OBJECT, "tensors": tar_tensors(), "storages": tar_storages()} | (changed or {})
+    return first + b"".join(member(name, content) for name, content in members.items()) + last
+
+
 FILES = {
     "os_system.pt": program(b"cos\nsystem\nX\x04\x00\x00\x00true\x85R"),
     "builtins_eval.pt": program(b"cbuiltins\neval\nX\x03\x00\x00\x001+1\x85R"),
@@ -89,6 +124,30 @@ FILES = {
     "overlapping.pt": overlapping(),
     "bomb.pt": bomb(),
     "lying_size.pt": lying_size(),
+    "tar_expanded_forever.pt": tar({"tensors": tar_tensors((1 << 40, 2), (0, 0))}),
+    "tar_os_system.pt": tar({"pickle": HEAD + b"cos\nsystem\nX\x04\x00\x00\x00true\x85R."}),
+    "tar_os_system_in_storages.pt": tar({"storages": HEAD + b"cos\nsystem\nX\x04\x00\x00\x00true\x85R."}),
+    "tar_huge_count_of_tensors.pt": tar({"tensors": tar_tensors(count=10**18)}),
+    "tar_huge_count_of_storages.pt": tar({"storages": tar_storages(count=10**18)}),
+    "tar_count_that_is_not_there.pt": tar({"tensors": tar_tensors(count=60_000)}),
+    "tar_huge_storage.pt": tar({"storages": tar_storages(elements=1 << 61)}),
+    "tar_negative_storage.pt": tar({"storages": tar_storages(elements=-1)}),
+    "tar_huge_dimensions.pt": tar({"tensors": tar_tensors(ndim=1 << 30)}),
+    "tar_negative_stride.pt": tar({"tensors": tar_tensors((3,), (-1,))}),
+    "tar_view_beyond.pt": tar({"storages": tar_storages(views=[(3, 2, 2, 2)])}),
+    "tar_big_endian.pt": tar({"sys_info": pickle.dumps({"little_endian": False}, 2)}),
+    "tar_member_beyond.pt": tar(first=member("sys_info", b"", size=b"77777777777\0")),
+    "tar_member_of_exbibytes.pt": tar(first=member("sys_info", b"", size=b"\x80\0\0\0\x7f" + b"\xff" * 7)),
+    "tar_member_of_negative_size.pt": tar(first=member("sys_info", b"", size=b"\xff" * 12)),
+    "tar_pax_member_of_exbibytes.pt": tar(first=member("x", b"28 size=9223372036854775807\n", b"x")),
+    "tar_two_members.pt": tar(first=member("pickle", TAR_OBJECT)),
+    "tar_many_members.pt": tar(first=member("", b"") * 64),
+    "tar_hard_link.pt": tar(first=member("pickle", b"", b"1")),
+    "tar_symbolic_link.pt": tar(first=member("pickle", b"", b"2")),
+    "tar_device.pt": tar(first=member("pickle", b"", b"3")),
+    "tar_sparse.pt": tar(first=member("pickle", b"", b"S")),
+    "tar_checksum.pt": tar(first=member("pickle", b"").replace(b"pickle", b"Pickle")),
+    "tar_without_end.pt": tar(last=b""),
     "huge_shape.npy": npy("{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296), }"),
     "huge_count.npy": npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1152921504606846976,), }", bytes(16)),
     "negative_shape.npy": npy("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }", bytes(16)),

@@ -44,6 +44,9 @@ pub enum Reason {
     /// A zip archive that is broken or crafted.
     #[error("zip archive: {0}")]
     Zip(String),
+    /// A tar archive that is broken or crafted, or a member of it that no tensor can be read from.
+    #[error("tar archive: {0}")]
+    Tar(String),
     /// A `.npy` header that cannot be understood.
     #[error("npy header: {0}")]
     Npy(String),
@@ -52,7 +55,7 @@ pub enum Reason {
     Pickle {
         /// What is wrong.
         what: &'static str,
-        /// Offset in the pickle.
+        /// Offset in the pickle; in the file where several pickles stand in a file.
         at: usize,
     },
     /// A pickle that names something a tensor does not need. It is neither looked up nor called.
@@ -83,6 +86,15 @@ impl Reason {
             Reason::Missing
         } else {
             Reason::Io(error)
+        }
+    }
+
+    /// The same with the place in a pickle counted from `start` bytes before it.
+    #[must_use]
+    pub(super) fn behind(self, start: usize) -> Reason {
+        match self {
+            Reason::Pickle { what, at } => Reason::Pickle { what, at: start + at },
+            other => other,
         }
     }
 }

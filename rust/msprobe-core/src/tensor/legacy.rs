@@ -14,27 +14,27 @@ const MAGIC: i128 = 0x1950_a86a_20f9_469c_fc6c;
 const PICKLES: u64 = 8 << 20;
 
 /// Reads the form of consecutive pickles: magic number, protocol, system, object, storage keys, then for each key a count
-/// of 8 bytes and the bytes.
+/// of 8 bytes and the bytes. Big endian machines write, and all machines read, the numbers of this form little endian.
 pub fn read_pickles(file: Storage) -> Result<Tensor, Reason> {
     let file = Arc::new(file);
     let mut buffer = Vec::new();
     let head = file.slice(0, file.len().min(PICKLES) as usize, &mut buffer)?;
     let mut at = 0;
     let mut system = Machine::default();
-    let mut next = |at: &mut usize| -> Result<(Value<'_>, bool), Reason> {
-        let (value, taken) = system.run(&head[*at..])?;
+    let mut next = |at: &mut usize| -> Result<Value<'_>, Reason> {
+        let (value, taken) = system.run(&head[*at..]).map_err(|reason| reason.behind(*at))?;
         *at += taken;
-        Ok((value, system.get(value, "little_endian") == Some(Value::Bool(false))))
+        Ok(value)
     };
-    if next(&mut at)?.0 != Value::Int(MAGIC) || next(&mut at)?.0 != Value::Int(1001) {
+    if next(&mut at)? != Value::Int(MAGIC) || next(&mut at)? != Value::Int(1001) {
         return Err(Reason::NotThis("torch"));
     }
-    let (_, swapped) = next(&mut at)?;
+    next(&mut at)?;
     let mut machine = Machine::default();
-    let (value, taken) = machine.run(&head[at..])?;
+    let (value, taken) = machine.run(&head[at..]).map_err(|reason| reason.behind(at))?;
     at += taken;
     let mut keys = Machine::default();
-    let (list, taken) = keys.run(&head[at..])?;
+    let (list, taken) = keys.run(&head[at..]).map_err(|reason| reason.behind(at))?;
     at += taken;
     let spec = tensor_of(&machine, value)?;
     let wanted = &machine.storages[spec.storage.ok_or(Reason::Kind("wrapper"))? as usize];
@@ -61,7 +61,7 @@ pub fn read_pickles(file: Storage) -> Result<Tensor, Reason> {
                 first += offset * width;
                 elements = view;
             }
-            return place(spec, file.clone(), first, elements * width, swapped);
+            return place(spec, file.clone(), first, elements * width, false);
         }
         start = end;
     }

@@ -18,12 +18,14 @@ mod error;
 mod folder;
 mod layout;
 mod legacy;
+mod legacy_tar;
 mod marks;
 mod npy;
 mod pickle;
 mod pt;
 mod rebuild;
 mod storage;
+mod tar;
 mod walk;
 mod zip;
 

@@ -39,6 +39,8 @@ pub enum Value<'a> {
     Storage(u32),
     /// A tensor's description.
     Tensor(u32),
+    /// Something that is described elsewhere under this id.
+    Named(&'a [u8]),
     /// Something that a tensor may carry along but that does not matter.
     Inert,
     /// Start of a group on the stack.
@@ -48,6 +50,8 @@ pub enum Value<'a> {
 /// The state of one run.
 #[derive(Debug, Default)]
 pub struct Machine<'a> {
+    /// Whether persistent ids that are texts become [`Value::Named`]. Otherwise each must describe a storage.
+    keeps_names: bool,
     stack: Vec<Value<'a>>,
     memo: HashMap<u32, Value<'a>>,
     items: Vec<Value<'a>>,
@@ -95,6 +99,12 @@ impl<'a> Input<'a> {
 }
 
 impl<'a> Machine<'a> {
+    /// A machine for pickles whose persistent ids are keys of what is described elsewhere.
+    #[must_use]
+    pub fn keeping_names() -> Machine<'a> {
+        Machine { keeps_names: true, ..Machine::default() }
+    }
+
     /// Runs one pickle from the start of `bytes`. Returns its value and how many bytes it took.
     pub fn run(&mut self, bytes: &'a [u8]) -> Result<(Value<'a>, usize), Reason> {
         let mut input = Input { bytes, at: 0 };
@@ -112,7 +122,11 @@ impl<'a> Machine<'a> {
                 let value = self.pop(&input)?;
                 return Ok((value, input.at));
             }
-            self.step(opcode, &mut input)?;
+            // What is made of globals knows no place; the machine does.
+            self.step(opcode, &mut input).map_err(|reason| match reason {
+                Reason::Pickle { what, at: 0 } => input.wrong(what),
+                other => other,
+            })?;
             let kept = self.stack.len() + self.items.len() + self.memo.len() + self.storages.len() + self.tensors.len();
             if kept > VALUES || self.lists.len() + self.dicts.len() > VALUES {
                 return Err(Reason::Limit(format!("pickle of more than {VALUES} values")));
@@ -158,6 +172,10 @@ impl<'a> Machine<'a> {
                 let digits = input.counted(1)?;
                 let n = long(digits).ok_or_else(|| input.wrong("integer of more than 16 bytes"))?;
                 self.stack.push(Value::Int(n));
+            }
+            b'I' => {
+                let n = decimal(input.line()?).ok_or_else(|| input.wrong("a line that is no integer"))?;
+                self.stack.push(n);
             }
             b'G' => {
                 input.take(8)?;
@@ -213,12 +231,14 @@ impl<'a> Machine<'a> {
             0x95 => {
                 input.take(8)?;
             }
-            b'Q' => {
-                let id = self.pop(input)?;
-                let storage = rebuild::storage(self, id)?;
-                self.storages.push(storage);
-                self.stack.push(Value::Storage(self.storages.len() as u32 - 1));
-            }
+            b'Q' => match self.pop(input)? {
+                Value::Text(name) if self.keeps_names => self.stack.push(Value::Named(name)),
+                id => {
+                    let storage = rebuild::storage(self, id)?;
+                    self.storages.push(storage);
+                    self.stack.push(Value::Storage(self.storages.len() as u32 - 1));
+                }
+            },
             b'R' | 0x81 => {
                 let arguments = self.pop(input)?;
                 let made = match self.pop(input)? {
@@ -329,6 +349,15 @@ fn long(digits: &[u8]) -> Option<i128> {
     Some(i128::from_le_bytes(bytes))
 }
 
+/// A line of opcode `I`, in which Python 2 keeps integers of more than 32 bits and, by a zero in front, booleans.
+fn decimal<'a>(line: &[u8]) -> Option<Value<'a>> {
+    match line {
+        b"00" => Some(Value::Bool(false)),
+        b"01" => Some(Value::Bool(true)),
+        _ => std::str::from_utf8(line).ok()?.parse::<i64>().ok().map(|n| Value::Int(i128::from(n))),
+    }
+}
+
 impl Value<'_> {
     /// What a person calls it, for messages.
     #[must_use]
@@ -342,7 +371,7 @@ impl Value<'_> {
             Value::List(_) => "a list",
             Value::Dict(_) => "a dict",
             Value::Storage(_) => "a storage",
-            Value::Tensor(_) => "a tensor",
+            Value::Tensor(_) | Value::Named(_) => "a tensor",
             Value::Global(_) | Value::Inert | Value::Mark => "an object",
         }
     }

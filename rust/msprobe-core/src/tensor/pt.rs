@@ -3,12 +3,12 @@
 use super::dtype::Dtype;
 use super::error::Reason;
 use super::layout::Layout;
-use super::legacy;
 use super::pickle::{Machine, Value};
 use super::rebuild::TensorSpec;
 use super::storage::Storage;
+use super::tar::is_tar;
 use super::zip::{Archive, Content};
-use super::{Container, Tensor};
+use super::{legacy, legacy_tar, Container, Tensor};
 use crate::text::message::plain;
 use std::sync::Arc;
 
@@ -25,8 +25,8 @@ pub fn read(file: Storage) -> Result<Tensor, Reason> {
     if head.starts_with(b"\x80\x02\x8a\x0a") {
         return legacy::read_pickles(file);
     }
-    if head.get(257..262) == Some(b"ustar") {
-        return Err(Reason::Kind("tar archived (torch before 0.2)"));
+    if is_tar(head) {
+        return legacy_tar::read(file);
     }
     Err(Reason::NotThis("torch"))
 }

@@ -1,7 +1,8 @@
 //! The globals a saved tensor may name, and what each of them makes.
 //!
 //! This list is the whole of what a pickle can do here. Sources: `torch/_utils.py`, `torch/_tensor.py` for the argument
-//! lists; `torch_npu.utils.storage` for files of accelerators written with torch before 2.1.
+//! lists, `torch/autograd/variable.py` of torch before 0.4; `torch_npu.utils.storage` for files of accelerators written
+//! with torch before 2.1.
 
 use super::dtype::Dtype;
 use super::error::Reason;
@@ -17,6 +18,8 @@ pub enum Global {
     TensorV3,
     /// `(tensor, requires_grad, hooks[, state])`
     Parameter,
+    /// A class that holds a tensor: `(tensor)` makes the tensor; as a type it says nothing.
+    Holder,
     /// `(function, type, arguments, state)`
     FromType,
     /// `(type, dtype, size, stride, offset, layout, device, requires_grad)`; the data comes with the state.
@@ -82,9 +85,9 @@ pub fn global(module: &str, name: &str) -> Result<Global, Reason> {
         ("torch._utils", "_rebuild_device_tensor_from_numpy" | "_rebuild_device_tensor_from_cpu_tensor") => {
             return Err(Reason::Kind("device"));
         }
-        ("torch", "Tensor" | "Size" | "device")
-        | ("torch.nn.parameter", "Parameter" | "Buffer")
-        | ("torch.serialization", "_get_layout") => Global::Inert,
+        ("torch.nn.parameter", "Parameter" | "Buffer") | ("torch.autograd.variable", "Variable") => Global::Holder,
+        ("torch", "Tensor" | "Size" | "device") | ("torch.serialization", "_get_layout") => Global::Inert,
+        ("torch" | "torch.cuda", _) if is_tensor_class(name) => Global::Inert,
         _ if inert_of_distributed(module, name) => Global::Inert,
         ("torch", _) => of_torch(name).ok_or_else(|| Reason::Global(plain(&format!("{module}.{name}"))))?,
         _ => return Err(Reason::Global(plain(&format!("{module}.{name}")))),
@@ -109,6 +112,11 @@ fn inert_of_distributed(module: &str, name: &str) -> bool {
         "torch.distributed._mesh_layout" => name == "_MeshLayout",
         _ => false,
     }
+}
+
+/// The classes that tensors had by element type: `FloatTensor`, ...
+fn is_tensor_class(name: &str) -> bool {
+    name.strip_suffix("Tensor").is_some_and(|kind| Dtype::from_storage_class(&format!("{kind}Storage")).is_some())
 }
 
 fn of_torch(name: &str) -> Option<Global> {
@@ -167,8 +175,12 @@ pub fn reduce<'a>(machine: &mut Machine<'a>, global: Global, arguments: Value<'a
             Ok(push(machine, TensorSpec { storage: Some(*storage), dtype, offset: *offset, size, stride, conjugated, negated }))
         }
         Global::Parameter => match parts.first() {
-            Some(tensor @ Value::Tensor(_)) => Ok(*tensor),
+            Some(tensor @ (Value::Tensor(_) | Value::Named(_))) => Ok(*tensor),
             _ => Err(wrong("a parameter without a tensor")),
+        },
+        Global::Holder => match parts.first() {
+            Some(tensor @ (Value::Tensor(_) | Value::Named(_))) => Ok(*tensor),
+            _ => Ok(Value::Inert),
         },
         Global::FromType => match parts.as_slice() {
             [Value::Global(function), _type, arguments, rest @ ..] if *function != Global::FromType => {
