@@ -6,12 +6,9 @@ import json
 import os
 import re
 import shutil
-import signal
 import sqlite3
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -273,50 +270,6 @@ def test_older_form_with_a_bad_file(content: str, text: str, msprobe: Command, t
 def test_older_form_with_a_file_without_end(msprobe: Command, tmp_path: Path) -> None:
     done = msprobe("-f", "pytorch", "graph", "-i", "/dev/zero", "-o", tmp_path / "out", timeout=20)
     assert (done.status, done.err) == (1, "error: /dev/zero: is larger than a compare.json can be\n")
-
-
-# Signals
-
-
-@pytest.fixture
-def many_ranks(tmp_path: Path) -> Iterator[Path]:
-    """Enough ranks to be interrupted in the middle of them."""
-    step = tmp_path / "step0"
-    step.mkdir()
-    for rank in range(400):
-        (step / f"rank{rank}").symlink_to(TARGET)
-    yield step
-    shutil.rmtree(step)
-
-
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_a_signal_ends_it_at_once_and_leaves_nothing(number: int, status: int, msprobe: Command, many_ranks: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    words = [msprobe.program, "graph_visualize", "-tp", str(many_ranks), "-gp", str(many_ranks), "-o", str(out), "--jobs", "1", "--json"]
-    running = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 120
-    while not (out.is_dir() and any(file.suffix == ".partial" for file in out.iterdir())):
-        assert running.poll() is None, "it was over before it could be interrupted"
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    running.send_signal(number)
-    output, error = running.communicate(timeout=120)
-    assert running.returncode == status
-    (line,) = error.splitlines()
-    assert json.loads(output) == {"schema": 1, "exit_status": status, "error": line.removeprefix("error: ")}
-    assert not out.exists() or not list(out.iterdir())
-
-
-def test_a_terminal_that_goes_away_does_not_end_the_work(msprobe: Command, many_ranks: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    words = [msprobe.program, "graph_visualize", "-tp", str(many_ranks), "-o", str(out), "--jobs", "1"]
-    ours, theirs = os.openpty()
-    running = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=theirs)
-    os.close(theirs)
-    assert os.read(ours, 1) == b"\r", "the bar was never drawn"
-    os.close(ours)
-    assert running.wait(timeout=60) == 0
-    assert only_file(out)
 
 
 def test_a_reader_that_leaves_early_is_no_crash(msprobe: Command, tmp_path: Path) -> None:

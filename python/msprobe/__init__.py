@@ -9,11 +9,13 @@ result.parameters()  # a Polars frame
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from msprobe.installation import conflict
 
+# Every command starts here, and `typing` would be half of what this import costs.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from msprobe._native import __version__
     from msprobe.analysis import MsprobeError, Result, build, compare, open  # noqa: A004
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+
+# `typing` is large: what comes before the first line of main() cannot be interrupted without a traceback.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 GLOBAL_OPTIONS = ("-V", "--version")
 
@@ -15,40 +19,32 @@ def main(words: list[str] | None = None) -> int:
     Args:
         words: The words after the program's name; those of the process if None.
     """
-    from msprobe.cli import streams
-    from msprobe.cli.exits import Exit, Stopped
-
-    streams.open_missing()
-    words = streams.typed_words() if words is None else words
+    own = words is None
     try:
-        return _run(words)
-    except KeyboardInterrupt:
-        _error("interrupted; nothing was left behind")
-        return Exit.INTERRUPTED
-    except Stopped as stopped:
-        _error(stopped.message)
-        return stopped.status
-    except BrokenPipeError:
-        # Whoever read our answer has gone (`| head`). Nothing to say, and nowhere to say it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return Exit.FAILED
-    except Exception as error:
+        from msprobe.cli import stop, streams
+
+        streams.open_missing()
+        if own:
+            stop.watch()
+        status = _run(streams.typed_words() if words is None else words)
+        if own:
+            stop.over()
+    except BaseException as error:
+        from msprobe.cli import stop
+
+        if own:
+            stop.over()
         return _failed(error)
+    return status
 
 
 def _run(words: list[str]) -> int:
-    import signal
-
     import typer
 
     from msprobe.cli import argv, older_form
     from msprobe.cli.app import app
     from msprobe.cli.help import options_of
 
-    signal.signal(signal.SIGTERM, _terminated)
-    # `nohup` has it ignored, and means it.
-    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
-        signal.signal(signal.SIGHUP, _hung_up)
     program = typer.main.get_command(app)
     commands: dict[str, Any] = program.commands  # type: ignore[attr-defined]
     words = older_form.today(words) or ["--help"]
@@ -79,20 +75,6 @@ def _program() -> str:
     return name if name in ("msprobe", "msprobe-rs") else "msprobe-rs"
 
 
-def _terminated(_number: int, _frame: object) -> None:
-    """A polite kill cleans up like Ctrl-C."""
-    from msprobe.cli.exits import Exit, Stopped
-
-    raise Stopped("terminated; nothing was left behind", Exit.TERMINATED)
-
-
-def _hung_up(_number: int, _frame: object) -> None:
-    """So does the end of the terminal."""
-    from msprobe.cli.exits import Exit, Stopped
-
-    raise Stopped("the terminal is gone; nothing was left behind", Exit.HUNG_UP)
-
-
 def _warn_of_conflict() -> None:
     """`import msprobe` warns too, unless the other distribution has overwritten that very file."""
     import msprobe
@@ -103,14 +85,20 @@ def _warn_of_conflict() -> None:
         log.warning(problem)
 
 
-def _failed(error: Exception) -> int:
+def _failed(error: BaseException) -> int:
     """One line for any exception, and its exit status."""
-    import typer
-
     from msprobe.cli import log
-    from msprobe.cli.argv import UsageProblem
-    from msprobe.cli.exits import Exit, Refusal
+    from msprobe.cli.exits import Exit, Refusal, Stopped
 
+    if isinstance(error, SystemExit):
+        raise error
+    if isinstance(error, Stopped):
+        log.error(error.message)
+        return error.status
+    if isinstance(error, BrokenPipeError):
+        # Whoever read our answer has gone (`| head`). Nothing to say, and nowhere to say it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.FAILED
     if log.level() == log.DEBUG:
         import traceback
 
@@ -118,7 +106,11 @@ def _failed(error: Exception) -> int:
     if isinstance(error, Refusal):
         log.error(str(error))
         return error.status
-    if isinstance(error, typer.Abort):
+    import typer
+
+    from msprobe.cli.argv import UsageProblem
+
+    if isinstance(error, (KeyboardInterrupt, typer.Abort)):
         log.error("interrupted; nothing was left behind")
         return Exit.INTERRUPTED
     # BadParameter is the public name; its base is what Typer raises for all wrong usage.
@@ -140,9 +132,3 @@ def _failed(error: Exception) -> int:
 def _command() -> str:
     commands = ("graph_visualize", "report", "tree", "export", "mapping", "doctor")
     return f"{sys.argv[1]} " if len(sys.argv) > 1 and sys.argv[1] in commands else ""
-
-
-def _error(text: str) -> None:
-    from msprobe.cli import log
-
-    log.error(text)

@@ -13,8 +13,6 @@ from msprobe.cli.exits import Exit, Refusal, Stopped
 if TYPE_CHECKING:
     from msprobe.cli.algorithms import Algorithms
 
-INTERRUPTED = "interrupted; nothing was left behind"
-
 
 def run(options: request.Options) -> Exit:
     """Does what `options` ask for and returns the exit status.
@@ -58,10 +56,6 @@ def _engine(options: request.Options) -> answer.Summary:
             status, message = error.args
             reporter.fail(message)
             raise Refusal(message, Exit(status)) from error
-        except KeyboardInterrupt:
-            # Typer would end without a word.
-            reporter.fail(INTERRUPTED)
-            raise Refusal(INTERRUPTED, Exit.INTERRUPTED) from None
         except Stopped as stopped:
             reporter.fail(stopped.message)
             raise Refusal(stopped.message, stopped.status) from None

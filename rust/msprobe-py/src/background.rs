@@ -1,5 +1,6 @@
 //! Runs the engine on a thread of its own while the calling thread watches signals and forwards progress.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,7 +15,7 @@ const POLL: Duration = Duration::from_millis(100);
 
 /// How long a cancelled run may take to remove what it began. A run stuck in the kernel (a dead network file system)
 /// must not hold the terminal.
-const CLEAN_UP: Duration = Duration::from_secs(5);
+pub const CLEAN_UP: Duration = Duration::from_secs(5);
 
 /// Whom the engine talks to.
 pub struct Listeners<'py> {
@@ -70,6 +71,34 @@ pub fn run(
                 Some((error, Instant::now()))
             }
         };
+    }
+}
+
+/// Answers a question on a thread of its own while the calling thread watches signals. The error is the engine's, or what a signal
+/// handler raised: then the question is told that it is unwanted, and may take `clean_up` to remove what it began.
+pub fn answer<T: Send + 'static>(
+    py: Python<'_>,
+    clean_up: Duration,
+    question: impl FnOnce(&AtomicBool) -> Result<T, Failure> + Send + 'static,
+) -> PyResult<T> {
+    let unwanted = Arc::new(AtomicBool::new(false));
+    let (sender, receiver) = crossbeam_channel::bounded(1);
+    let told = Arc::clone(&unwanted);
+    std::thread::Builder::new().name("msprobe-question".into()).spawn(move || {
+        let answer = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| question(&told)));
+        let _ = sender.send(answer.unwrap_or_else(|_| Err(Failure::panic())));
+    })?;
+    loop {
+        match py.allow_threads(|| receiver.recv_timeout(POLL)) {
+            Ok(answer) => return answer.map_err(Failure::raise),
+            Err(RecvTimeoutError::Disconnected) => return Err(Failure::panic().raise()),
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        if let Err(error) = py.check_signals() {
+            unwanted.store(true, Ordering::Relaxed);
+            let _ = py.allow_threads(|| receiver.recv_timeout(clean_up));
+            return Err(error);
+        }
     }
 }
 

@@ -6,9 +6,11 @@ use msprobe_core::metrics::tensor::Algorithms;
 use msprobe_core::pipeline::{self, Error};
 use msprobe_core::pipeline::{Hooks, TensorLog};
 pub use msprobe_core::pipeline::{Progress, Request};
+use pyo3::prelude::*;
 use serde_json::json;
 
 use crate::algorithms::PythonAlgorithms;
+use crate::EngineError;
 
 /// Why the engine gave up.
 pub struct Failure {
@@ -22,6 +24,18 @@ impl Failure {
     /// A defect of ours. The panic message itself has gone to standard error.
     pub fn panic() -> Self {
         Self { exit_status: 1, message: "the engine stopped on a defect of its own; please report the lines above".to_owned() }
+    }
+}
+
+impl Failure {
+    /// An error of the room that answers questions to a file.
+    pub fn of(error: &impl std::error::Error) -> Self {
+        Self { exit_status: 1, message: error.to_string() }
+    }
+
+    /// As an exception.
+    pub fn raise(self) -> PyErr {
+        EngineError::new_err((self.exit_status, self.message))
     }
 }
 

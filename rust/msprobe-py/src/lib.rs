@@ -44,10 +44,7 @@ fn graph_visualize<'py>(
 ) -> PyResult<String> {
     let request = engine::request(request_json).map_err(|error| PyValueError::new_err(format!("request: {error}")))?;
     let algorithms = algorithms.map(PythonAlgorithms::new).transpose()?;
-    match background::run(py, request, &Listeners { progress, tensor_log }, algorithms)? {
-        Ok(summary) => Ok(summary),
-        Err(failure) => Err(EngineError::new_err((failure.exit_status, failure.message))),
-    }
+    background::run(py, request, &Listeners { progress, tensor_log }, algorithms)?.map_err(engine::Failure::raise)
 }
 
 /// The native module `msprobe._native`.

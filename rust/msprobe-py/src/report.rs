@@ -2,6 +2,7 @@
 
 use std::ffi::CString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use msprobe_core::report::{self, Format, Only, Options, Selection, Table};
@@ -10,7 +11,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-use crate::EngineError;
+use crate::background;
+use crate::engine::Failure;
 
 /// Where two runs first part, as JSON (`docs/report.schema.json`).
 #[pyfunction(name = "report")]
@@ -34,10 +36,10 @@ pub fn report_file(
         return Err(PyValueError::new_err("noise: a positive number of epsilons"));
     }
     let options = Options { step, rank, top, only, noise_multiple, noise_twin, ..Options::default() };
-    let answer = py.allow_threads(|| {
-        report::report(&path, &options).map(|report| serde_json::to_string(&report).unwrap_or_else(|_| "null".to_owned()))
-    });
-    answer.map_err(|error| EngineError::new_err((1, error.to_string())))
+    background::answer(py, Duration::ZERO, move |_| {
+        let report = report::report(&path, &options).map_err(|error| Failure::of(&error))?;
+        Ok(serde_json::to_string(&report).unwrap_or_else(|_| "null".to_owned()))
+    })
 }
 
 /// Rows of a file as Arrow: any library that knows `__arrow_c_stream__` takes them without a copy.
@@ -80,13 +82,15 @@ impl Rows {
             other => return Err(PyValueError::new_err(format!("kind: {other:?} is none of 'csv', 'json', 'xlsx'"))),
         };
         let table = self.table()?;
-        py.allow_threads(|| report::export(table, &path, format)).map_err(|error| EngineError::new_err((1, error.to_string())))
+        background::answer(py, background::CLEAN_UP, move |unwanted| {
+            report::export(table, &path, format, unwanted).map_err(|error| Failure::of(&error))
+        })
     }
 }
 
 impl Rows {
     fn table(&self) -> PyResult<Table> {
-        Table::open(&self.path, self.selection).map_err(|error| EngineError::new_err((1, error.to_string())))
+        Table::open(&self.path, self.selection).map_err(|error| Failure::of(&error).raise())
     }
 }
 
@@ -104,13 +108,12 @@ pub fn tree(
     rank: Option<u64>,
     limit: usize,
 ) -> PyResult<String> {
-    let failed = |error: report::Error| EngineError::new_err((1, error.to_string()));
-    py.allow_threads(|| {
+    let node = node.map(str::to_owned);
+    background::answer(py, Duration::ZERO, move |_| {
         let side = if golden { Side::Golden } else { Side::Target };
-        let (first_step, first_rank) = report::first_place(&path, step, rank)?;
-        let graph = GraphId { step: first_step, rank: first_rank, side };
-        report::tree(&path, graph, node, depth, limit)
+        let found = report::first_place(&path, step, rank)
+            .and_then(|(step, rank)| report::tree(&path, GraphId { step, rank, side }, node.as_deref(), depth, limit));
+        let (lines, more) = found.map_err(|error| Failure::of(&error))?;
+        Ok(serde_json::json!({ "lines": lines, "more": more }).to_string())
     })
-    .map(|(lines, more)| serde_json::json!({ "lines": lines, "more": more }).to_string())
-    .map_err(failed)
 }

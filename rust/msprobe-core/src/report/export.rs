@@ -6,10 +6,11 @@ use crate::text::{json, python};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{Array, RecordBatch, RecordBatchReader};
-use arrow_schema::{ArrowError, DataType};
+use arrow_schema::{ArrowError, DataType, SchemaRef};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Kind of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,8 +40,34 @@ pub enum ExportError {
     },
 }
 
-/// Writes all rows of `table` to `path` and returns their number. The file gets its name when it is complete.
-pub fn export(table: Table, path: &Path, format: Format) -> Result<u64, ExportError> {
+/// Rows for which somebody waits.
+struct Wanted<'a> {
+    table: Table,
+    unwanted: &'a AtomicBool,
+}
+
+impl Iterator for Wanted<'_> {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.unwanted.load(Ordering::Relaxed) {
+            return Some(Err(ArrowError::ComputeError("interrupted".to_owned())));
+        }
+        self.table.next()
+    }
+}
+
+impl RecordBatchReader for Wanted<'_> {
+    fn schema(&self) -> SchemaRef {
+        self.table.schema()
+    }
+}
+
+/// Writes all rows of `table` to `path` and returns their number. The file gets its name when it is complete; if it is
+/// `unwanted` before that, nothing is left.
+pub fn export(table: Table, path: &Path, format: Format, unwanted: &AtomicBool) -> Result<u64, ExportError> {
+    let title = table.title();
+    let table = Wanted { table, unwanted };
     let failed = |error: std::io::Error| ExportError::Write { path: path.to_owned(), reason: reason(&error) };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let partial = tempfile::Builder::new().prefix(".export-").tempfile_in(folder).map_err(failed)?;
@@ -48,10 +75,7 @@ pub fn export(table: Table, path: &Path, format: Format) -> Result<u64, ExportEr
     let rows = match format {
         Format::Csv => csv(table, &mut out, &failed)?,
         Format::Json => json_list(table, &mut out, &failed)?,
-        Format::Xlsx => {
-            let title = table.title();
-            workbook::write(table, title, &mut out, &workbook::EXCEL, &failed)?
-        }
+        Format::Xlsx => workbook::write(table, title, &mut out, &workbook::EXCEL, &failed)?,
     };
     out.flush().map_err(failed)?;
     drop(out);
@@ -73,7 +97,7 @@ fn allow_reading(file: &File) -> std::io::Result<()> {
     file.set_permissions(std::fs::Permissions::from_mode(0o640))
 }
 
-fn csv<E: Fn(std::io::Error) -> ExportError>(table: Table, out: &mut impl Write, failed: &E) -> Result<u64, ExportError> {
+fn csv<E: Fn(std::io::Error) -> ExportError>(table: impl RecordBatchReader, out: &mut impl Write, failed: &E) -> Result<u64, ExportError> {
     let names: Vec<_> = table.schema().fields().iter().map(|field| field.name().clone()).collect();
     writeln!(out, "{}", names.join(",")).map_err(failed)?;
     let mut rows = 0;
@@ -122,7 +146,11 @@ fn push_field(out: &mut Vec<u8>, text: &str) {
     }
 }
 
-fn json_list<E: Fn(std::io::Error) -> ExportError>(table: Table, out: &mut impl Write, failed: &E) -> Result<u64, ExportError> {
+fn json_list<E: Fn(std::io::Error) -> ExportError>(
+    table: impl RecordBatchReader,
+    out: &mut impl Write,
+    failed: &E,
+) -> Result<u64, ExportError> {
     let schema = table.schema();
     let mut rows = 0u64;
     let mut line = Vec::new();
