@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import shutil
 import sqlite3
 from pathlib import Path
@@ -164,6 +165,35 @@ def test_overflow_is_named_without_a_golden_run(msprobe: Command, tmp_path: Path
     assert any(line.startswith("first overflow ") for line in done.out.splitlines())
 
 
+def compared(file: Path) -> set[str]:
+    """Target nodes with a difference that is a number."""
+    with sqlite3.connect(file) as database:
+        rows = database.execute("SELECT node_name, input_data, output_data FROM tb_nodes WHERE data_source = 'NPU' AND node_type <> '9'")
+        cells = {name: [*json.loads(inputs or "{}").values(), *json.loads(outputs or "{}").values()] for name, inputs, outputs in rows}
+    return {name for name, of in cells.items() if any(re.match(r"-?\d", str(row.get("Max diff", ""))) for row in of)}
+
+
+def test_a_twin_says_what_it_does_not_have(msprobe: Command, tmp_path: Path) -> None:
+    dumps = unpacked() / "llama_perturbed"
+    shutil.copytree(dumps / "golden", tmp_path / "twin")
+    for file in (tmp_path / "twin").rglob("*.json"):
+        file.write_text(file.read_text().replace("Module.model.layers.1.", "Module.model.blocks.1."))
+    words = ("graph_visualize", "-tp", dumps / "target", "-gp", dumps / "golden", "--noise-twin", tmp_path / "twin")
+    done = msprobe(*words, "-o", tmp_path / "json", "--json")
+    found = json.loads(done.out)["report"]["noise"]["twin_nodes"]
+    (file,) = (tmp_path / "json").iterdir()
+    # What the two golden runs have in common, without our reading of it.
+    msprobe("graph_visualize", "-tp", tmp_path / "twin", "-gp", dumps / "golden", "-o", tmp_path / "golden")
+    (twin,) = (tmp_path / "golden").iterdir()
+    names, known = compared(file), compared(twin)
+    assert 20 < len(names - known) < len(names) / 2
+    assert found == {"found": len(names & known), "not_found": len(names - known)}
+    # The file remembers, and says it in words.
+    (line,) = (line for line in msprobe("report", file).out.splitlines() if line.startswith("noise "))
+    assert f"{len(names & known)} of {len(names)} compared nodes; {len(names - known)} it does not have" in line
+    assert line in msprobe(*words, "-o", tmp_path / "words").out.splitlines()
+
+
 def test_a_twin_takes_away_what_it_explains(msprobe: Command, tmp_path: Path) -> None:
     dumps = unpacked() / "llama_perturbed"
     words = ("graph_visualize", "-tp", dumps / "target", "-gp", dumps / "golden", "-o", tmp_path / "out", "--json", "--noise-twin")
@@ -176,6 +206,8 @@ def test_a_twin_takes_away_what_it_explains(msprobe: Command, tmp_path: Path) ->
     shutil.copytree(dumps / "golden", tmp_path / "again")
     document = json.loads(msprobe(*words, tmp_path / "again").out)
     assert first(document["report"]) == EXPECTED["llama_perturbed"]
+    whole = document["report"]["noise"]["twin_nodes"]
+    assert (whole["found"] > 300, whole["not_found"]) == (True, 0)
     assert len(list((tmp_path / "out").iterdir())) == 2, "comparisons of the golden runs are not left behind"
 
 

@@ -13,10 +13,19 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
         yield from _difference(report)
         if verdict := report["first_verdict"]:
             yield f"first verdict      {verdict['node']}   {verdict['verdict']}"
+        yield from _noise(report["noise"])
     if overflow := first_overflow(report):
         yield f"first overflow     {overflow['node']}{inside(overflow)}   {overflow['overflow']}"
         if frame := overflow.get("frame"):
             yield f"    {source(frame)}"
+
+
+def _noise(noise: dict[str, Any]) -> Iterator[str]:
+    """How much of what counted as noise a second golden run has shown."""
+    if nodes := noise.get("twin_nodes"):
+        found, missing = nodes["found"], nodes["not_found"]
+        rest = f"; {missing:,} it does not have by their name: noise of their dtypes" if missing else ""
+        yield f"noise    of the second golden run for {found:,} of {found + missing:,} compared nodes{rest}"
 
 
 def _difference(report: dict[str, Any]) -> Iterator[str]:

@@ -46,6 +46,26 @@ pub struct NoiseUsed {
     /// The comparison of the two golden runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub twin: Option<String>,
+    /// How much that comparison says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub twin_nodes: Option<TwinNodes>,
+}
+
+/// How many of the compared nodes of the target a second golden run shows the noise of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TwinNodes {
+    /// Nodes that it has.
+    pub found: u64,
+    /// Nodes that it does not have, by their name: their noise is that of their dtypes.
+    pub not_found: u64,
+}
+
+impl std::ops::Add for TwinNodes {
+    type Output = TwinNodes;
+
+    fn add(self, other: TwinNodes) -> TwinNodes {
+        TwinNodes { found: self.found + other.found, not_found: self.not_found + other.not_found }
+    }
 }
 
 /// Numbers of nodes.

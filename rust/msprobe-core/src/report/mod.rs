@@ -39,7 +39,7 @@ mod walk;
 mod workbook;
 
 pub use answer::{
-    Counts, Difference, Drift, Evidence, FlowNode, Frame, Inputs, Miss, NodeLine, NoiseUsed, Overflow, RankReport, Report, Verdicts, SCHEMA,
+    Counts, Difference, Drift, Evidence, FlowNode, Frame, Inputs, Miss, NodeLine, NoiseUsed, Overflow, RankReport, Report, TwinNodes, Verdicts, SCHEMA,
 };
 pub use candidate::What;
 pub use drift::Series;
@@ -169,6 +169,7 @@ fn measured(file: &VisFile, places: Vec<Place>, options: &Options) -> Result<(No
         method: if options.noise_twin.is_some() { "twin" } else { "dtype" }.into(),
         multiple: options.noise_multiple,
         twin: options.noise_twin.as_ref().map(|path| path.display().to_string()),
+        twin_nodes: options.noise_twin.as_ref().map(|_| noise_so_far.values().fold(TwinNodes::default(), |sum, level| sum + level.of_twin)),
     };
     Ok((noise, ranks))
 }

@@ -1,5 +1,6 @@
 //! The tolerance of a row: from the dtypes met so far, or from a second golden run.
 
+use super::answer::TwinNodes;
 use super::measure::{Difference, Role};
 use super::noise::EPSILON_OF_STATISTICS;
 use super::scan::NodeFacts;
@@ -11,6 +12,8 @@ use super::twin::Twin;
 pub(super) struct Level {
     ambient: f32,
     grown: f32,
+    /// Nodes whose noise a second golden run has shown so far, and those that it does not have.
+    pub of_twin: TwinNodes,
 }
 
 /// The noise of one rank, as far as the walk has come.
@@ -24,6 +27,7 @@ pub(super) struct Noise<'a> {
     mixed: f32,
     /// Relative error to which noise has grown on its way.
     grown: f32,
+    of_twin: TwinNodes,
     /// Whether parameters are as they were loaded; after the first optimizer step they carry the noise of all that came before.
     pristine: bool,
 }
@@ -31,17 +35,22 @@ pub(super) struct Noise<'a> {
 impl<'a> Noise<'a> {
     /// The noise at the beginning of a step; `before` is that of the step before.
     pub fn new(multiple: f64, twin: Option<&'a Twin>, before: Option<Level>) -> Self {
-        let Level { ambient, grown } = before.unwrap_or_default();
-        Noise { multiple: multiple as f32, twin, ambient, mixed: 0.0, grown, pristine: before.is_none() }
+        let Level { ambient, grown, of_twin } = before.unwrap_or_default();
+        Noise { multiple: multiple as f32, twin, ambient, mixed: 0.0, grown, of_twin, pristine: before.is_none() }
     }
 
     /// What the next step of the rank starts with.
     pub fn level(&self) -> Level {
-        Level { ambient: self.ambient, grown: self.grown }
+        Level { ambient: self.ambient, grown: self.grown, of_twin: self.of_twin }
     }
 
-    /// Takes note of the dtypes of a node.
+    /// Takes note of a node: its dtypes, and whether the second golden run has it.
     pub fn meet(&mut self, node: &NodeFacts) {
+        if let Some(twin) = self.twin.filter(|_| node.rows.iter().any(RowFacts::is_compared)) {
+            let known = twin.tolerance(node.mark).is_some();
+            self.of_twin.found += u64::from(known);
+            self.of_twin.not_found += u64::from(!known);
+        }
         for row in node.rows.iter().filter(|row| row.role != Role::Parameter && !row.measured.is_scalar && row.is_compared()) {
             if row.measured.dtypes_differ {
                 self.mixed = self.mixed.max(row.epsilon);
