@@ -39,7 +39,8 @@ mod walk;
 mod workbook;
 
 pub use answer::{
-    Counts, Difference, Drift, Evidence, FlowNode, Frame, Inputs, Miss, NodeLine, NoiseUsed, Overflow, RankReport, Report, TwinNodes, Verdicts, SCHEMA,
+    Counts, Difference, Drift, Evidence, FlowNode, Frame, Inputs, Miss, NodeLine, NoiseUsed, Overflow, RankReport, Report, TwinNodes,
+    Verdicts, SCHEMA,
 };
 pub use candidate::What;
 pub use drift::Series;
