@@ -9,7 +9,7 @@ fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/attack")
 }
 
-const REFUSED: [(&str, &str); 52] = [
+const REFUSED: [(&str, &str); 55] = [
     ("os_system.pt", "the global 'os.system' is not allowed"),
     ("builtins_eval.pt", "the global 'builtins.eval' is not allowed"),
     ("stack_global.pt", "the global 'posix.system' is not allowed"),
@@ -27,6 +27,9 @@ const REFUSED: [(&str, &str); 52] = [
     ("memo_loop.pt", "holds a list, not a tensor"),
     ("deep_tuples.pt", "more than"),
     ("many_opcodes.pt", "more than"),
+    ("many_wide_tensors.pt", "30000 dimensions"),
+    ("many_long_calls.pt", "holds a dict, not a tensor"),
+    ("many_look_ups.pt", "holds a tuple, not a tensor"),
     ("text_of_4_gigabytes.pt", "truncated: pickle"),
     ("stack_underflow.pt", "stack underflow"),
     ("mark_only.pt", "misplaced mark"),

@@ -40,6 +40,24 @@ def npy(header: str, data: bytes = b"") -> bytes:
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + data
 
 
+def many_wide_tensors() -> bytes:
+    """20,000 tensors of the same 30,000 dimensions."""
+    wide = b"(" + b"K\x01" * 30_000 + b"tq\x03"
+    made = b"ctorch._utils\n_rebuild_tensor_v2\nq\x01(" + STORAGE + b"K\x00" + wide + b"h\x03\x89Ntq\x02R"
+    return made + b"0h\x01h\x02R" * 20_000
+
+
+def many_long_calls() -> bytes:
+    """20,000 calls with the same 30,000 arguments."""
+    return b"ccollections\nOrderedDict\nq\x01(" + b"N" * 30_000 + b"tq\x02R" + b"0h\x01h\x02R" * 20_000
+
+
+def many_look_ups() -> bytes:
+    """15,000 tensors with the same metadata of 30,000 entries."""
+    made = b"ctorch._utils\n_rebuild_tensor_v2\nq\x01(" + STORAGE + b"K\x00K\x03\x85K\x01\x85\x89N}("
+    return made + b"K\x01N" * 30_000 + b"utq\x02R" + b"0h\x01h\x02R" * 15_000 + b"\x85"
+
+
 def overlapping() -> bytes:
     """The record of data/0 in the directory points into data.pkl's local header."""
     raw = bytearray(archive(HEAD + tensor() + b"."))
@@ -118,6 +136,9 @@ FILES = {
     "memo_loop.pt": program(b"]q\x00" + b"h\x00h\x00a" * 40000),
     "deep_tuples.pt": program(b"N" + b"\x85" * 70000),
     "many_opcodes.pt": program(b"N0" * 140000 + b"N"),
+    "many_wide_tensors.pt": program(many_wide_tensors()),
+    "many_long_calls.pt": program(many_long_calls()),
+    "many_look_ups.pt": program(many_look_ups()),
     "text_of_4_gigabytes.pt": program(b"X\xff\xff\xff\xff"),
     "stack_underflow.pt": program(b"0000"),
     "mark_only.pt": program(b"(((("),

@@ -3,7 +3,7 @@
 use super::error::Reason;
 
 /// Most dimensions a tensor may have (torch and numpy: 64).
-const DIMENSIONS: usize = 64;
+pub const DIMENSIONS: usize = 64;
 
 /// Where the elements of a tensor lie, in elements of its storage. Row-major order is the order of the last dimension first.
 #[derive(Clone, Debug, PartialEq, Eq)]

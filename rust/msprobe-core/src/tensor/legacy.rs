@@ -6,6 +6,7 @@ use super::pickle::{Machine, Value};
 use super::pt::{place, tensor_of};
 use super::storage::Storage;
 use super::Tensor;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Number at the start of the pickle form.
@@ -38,10 +39,14 @@ pub fn read_pickles(file: Storage) -> Result<Tensor, Reason> {
     at += taken;
     let spec = tensor_of(&machine, value)?;
     let wanted = &machine.storages[spec.storage.ok_or(Reason::Kind("wrapper"))? as usize];
+    let mut met = HashMap::new();
+    for storage in &machine.storages {
+        met.entry(storage.key).or_insert(storage);
+    }
     let mut start = at as u64;
     for key in keys.elements(list) {
         let Value::Text(key) = key else { return Err(Reason::Layout("a storage key is no text".to_owned())) };
-        let stored = machine.storages.iter().find(|s| s.key == *key).ok_or(Reason::Layout("a storage belongs to nothing".to_owned()))?;
+        let stored = met.get(key).ok_or(Reason::Layout("a storage belongs to nothing".to_owned()))?;
         let width = stored.dtype.map_or(1, Dtype::size);
         let mut field = Vec::new();
         let count = u64::from_le_bytes(file.slice(start, 8, &mut field)?.try_into().unwrap_or_default());

@@ -12,6 +12,7 @@
 
 use super::dtype::Dtype;
 use super::error::Reason;
+use super::layout::DIMENSIONS;
 use super::pickle::{Machine, Value};
 use super::pt::place;
 use super::rebuild::{Global, TensorSpec};
@@ -29,8 +30,6 @@ const RECORD: u64 = 4 << 10;
 const AHEAD: u64 = 64 << 10;
 /// Most tensors, storages and views a file may have.
 const RECORDS: u64 = 1 << 16;
-/// Most dimensions of a tensor (torch: 64).
-const DIMENSIONS: i32 = 64;
 
 /// Reads the one tensor that is the content of the archive.
 pub fn read(file: Storage) -> Result<Tensor, Reason> {
@@ -97,11 +96,10 @@ fn described(reader: &mut Reader<'_>, key: i128) -> Result<Option<Description>, 
             [Value::Int(key), Value::None, _class] => Ok((*key, None)),
             _ => Err(wrong("not (key, storage, class) of a tensor")),
         })?;
-        let dimensions = i32::from_le_bytes(reader.take()?);
+        let given = i32::from_le_bytes(reader.take()?);
         reader.take::<4>()?;
-        if !(0..=DIMENSIONS).contains(&dimensions) {
-            return Err(Reason::Layout(format!("{dimensions} dimensions, 0 to {DIMENSIONS} are possible")));
-        }
+        let dimensions = usize::try_from(given).ok().filter(|n| *n <= DIMENSIONS);
+        let dimensions = dimensions.ok_or_else(|| Reason::Layout(format!("{given} dimensions, 0 to {DIMENSIONS} are possible")))?;
         let size = reader.integers(dimensions)?;
         let stride = reader.integers(dimensions)?;
         let offset = i128::from(i64::from_le_bytes(reader.take()?));
@@ -202,7 +200,7 @@ impl<'f> Reader<'f> {
         Ok(taken)
     }
 
-    fn integers(&mut self, count: i32) -> Result<Vec<i128>, Reason> {
+    fn integers(&mut self, count: usize) -> Result<Vec<i128>, Reason> {
         (0..count).map(|_| self.take().map(|bytes| i128::from(i64::from_le_bytes(bytes)))).collect()
     }
 

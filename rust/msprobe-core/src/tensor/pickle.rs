@@ -13,6 +13,8 @@ use std::collections::HashMap;
 const OPCODES: usize = 1 << 17;
 /// Values that may be kept at a time.
 const VALUES: usize = 1 << 16;
+/// The keys of dicts that someone asks for. Other entries are dropped, so that a look-up costs nothing.
+const KEYS: [&[u8]; 4] = [b"conj", b"neg", b"_local_tensor", b"little_endian"];
 
 /// A value of the machine. Composite ones are handles into [`Machine`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,7 +33,7 @@ pub enum Value<'a> {
     Tuple(u32, u32),
     /// A list.
     List(u32),
-    /// A dict or an `OrderedDict`.
+    /// A dict or an `OrderedDict`, with no other keys than those of [`KEYS`].
     Dict(u32),
     /// One of the allowed names.
     Global(Global),
@@ -56,7 +58,7 @@ pub struct Machine<'a> {
     memo: HashMap<u32, Value<'a>>,
     items: Vec<Value<'a>>,
     lists: Vec<Vec<Value<'a>>>,
-    dicts: Vec<Vec<(Value<'a>, Value<'a>)>>,
+    dicts: Vec<[Option<Value<'a>>; KEYS.len()]>,
     /// Storages met, in order.
     pub storages: Vec<StorageRef<'a>>,
     /// Tensors rebuilt, in order.
@@ -145,16 +147,16 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The last value a dict has under a text key.
+    /// The last value a dict has under one of [`KEYS`].
     #[must_use]
     pub fn get(&self, dict: Value<'a>, key: &str) -> Option<Value<'a>> {
         let Value::Dict(index) = dict else { return None };
-        self.dicts[index as usize].iter().rev().find(|(k, _)| *k == Value::Text(key.as_bytes())).map(|(_, v)| *v)
+        self.dicts[index as usize][place_of(key.as_bytes())?]
     }
 
     /// A new empty dict.
     pub fn new_dict(&mut self) -> Value<'a> {
-        self.dicts.push(Vec::new());
+        self.dicts.push([None; KEYS.len()]);
         Value::Dict(self.dicts.len() as u32 - 1)
     }
 
@@ -313,7 +315,13 @@ impl<'a> Machine<'a> {
             return Err(input.wrong("keys and values do not pair"));
         }
         match self.stack.last() {
-            Some(Value::Dict(index)) => self.dicts[*index as usize].extend(values.chunks_exact(2).map(|pair| (pair[0], pair[1]))),
+            Some(Value::Dict(index)) => {
+                for pair in values.chunks_exact(2) {
+                    if let Value::Text(key) = pair[0] {
+                        place_of(key).into_iter().for_each(|place| self.dicts[*index as usize][place] = Some(pair[1]));
+                    }
+                }
+            }
             Some(Value::Inert) => {}
             _ => return Err(input.wrong("item set on something that is no dict")),
         }
@@ -339,6 +347,10 @@ impl<'a> Machine<'a> {
         self.stack.push(Value::Global(rebuild::global(&module, &name)?));
         Ok(())
     }
+}
+
+fn place_of(key: &[u8]) -> Option<usize> {
+    KEYS.iter().position(|kept| *kept == key)
 }
 
 /// Little endian two's complement of any length up to 16 bytes.

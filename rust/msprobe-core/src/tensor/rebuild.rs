@@ -6,8 +6,12 @@
 
 use super::dtype::Dtype;
 use super::error::Reason;
+use super::layout::DIMENSIONS;
 use super::pickle::{Machine, Value};
 use crate::text::message::plain;
+
+/// Most arguments that any of the functions here looks at.
+const ARGUMENTS: usize = 8;
 
 /// An allowed global.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -151,7 +155,8 @@ pub fn storage<'a>(machine: &Machine<'a>, id: Value<'a>) -> Result<StorageRef<'a
 /// What REDUCE makes of an allowed global.
 pub fn reduce<'a>(machine: &mut Machine<'a>, global: Global, arguments: Value<'a>) -> Result<Value<'a>, Reason> {
     let wrong = |what| Reason::Pickle { what, at: 0 };
-    let parts = machine.elements(arguments).to_vec();
+    // What is called many times with one long tuple must not cost the tuple each time.
+    let parts = machine.elements(arguments).iter().copied().take(ARGUMENTS).collect::<Vec<_>>();
     match global {
         Global::OrderedDict => Ok(machine.new_dict()),
         Global::Inert => Ok(Value::Inert),
@@ -169,7 +174,11 @@ pub fn reduce<'a>(machine: &mut Machine<'a>, global: Global, arguments: Value<'a
             let flag = |key| metadata.and_then(|m| machine.get(*m, key)) == Some(Value::Bool(true));
             let (conjugated, negated) = (flag("conj"), flag("neg"));
             let numbers = |value: &Value<'a>| -> Result<Vec<i128>, Reason> {
-                machine.elements(*value).iter().map(|v| v.int().ok_or_else(|| wrong("a size or stride is no integer"))).collect()
+                let numbers = machine.elements(*value);
+                if numbers.len() > DIMENSIONS {
+                    return Err(Reason::Layout(format!("{} dimensions, at most {DIMENSIONS} are possible", numbers.len())));
+                }
+                numbers.iter().map(|v| v.int().ok_or_else(|| wrong("a size or stride is no integer"))).collect()
             };
             let (size, stride) = (numbers(size)?, numbers(stride)?);
             Ok(push(machine, TensorSpec { storage: Some(*storage), dtype, offset: *offset, size, stride, conjugated, negated }))
