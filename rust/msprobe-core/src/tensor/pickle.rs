@@ -317,8 +317,9 @@ impl<'a> Machine<'a> {
         match self.stack.last() {
             Some(Value::Dict(index)) => {
                 for pair in values.chunks_exact(2) {
-                    if let Value::Text(key) = pair[0] {
-                        place_of(key).into_iter().for_each(|place| self.dicts[*index as usize][place] = Some(pair[1]));
+                    let place = if let Value::Text(key) = pair[0] { place_of(key) } else { None };
+                    if let Some(place) = place {
+                        self.dicts[*index as usize][place] = Some(pair[1]);
                     }
                 }
             }
