@@ -200,6 +200,20 @@ def test_quiet_leaves_only_the_answer(msprobe: Command, tmp_path: Path) -> None:
     assert done.out.startswith("target ")
 
 
+def test_the_answer_helps_on_when_names_differ(msprobe: Command, tmp_path: Path) -> None:
+    dumps = unpacked() / "renamed_modules_lm"
+    words: list[str | Path] = ["graph_visualize", "-tp", dumps / "target", "-gp", dumps / "golden", "-o", tmp_path]
+    (hint,) = (line for line in msprobe(*words).out.splitlines() if line.startswith("hint "))
+    assert "--match align" in hint
+    assert "hint " not in msprobe(*words, "-lm", dumps / "mapping.yaml").out
+    assert "hint " not in msprobe("graph_visualize", "-tp", TARGET, "-gp", GOLDEN, "-o", tmp_path).out
+
+
+def test_no_overflow_is_an_answer_too(msprobe: Command, tmp_path: Path) -> None:
+    assert "overflow none" in msprobe("graph_visualize", "-tp", TARGET, "-o", tmp_path, "-oc").out.splitlines()
+    assert "overflow" not in msprobe("graph_visualize", "-tp", TARGET, "-o", tmp_path).out
+
+
 # Progress
 
 

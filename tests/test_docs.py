@@ -5,18 +5,26 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
-from tests.conftest import ROOT
+from msprobe import _native
+from msprobe.cli.app import app
+from msprobe.cli.help import options_of
+from tests.conftest import ROOT, Run
+from tests.recorded import unpacked
 
-PAGES = ("tutorial", "report", "tree", "export", "doctor", "vis_db")
+PAGES = ("tutorial", "graph_visualize", "report", "tree", "export", "mapping", "doctor", "vis_db")
 VARYING = (
     (re.compile(r"_\d{14}(_\d+)?\.vis\.db"), "_<time>.vis.db"),
     (re.compile(r"\d[\d,.]* MB"), "<size> MB"),
@@ -68,6 +76,54 @@ def test_commands_give_their_output(page: str, tmp_path: Path) -> None:
     assert commands > 0
     if "MSPROBE_WRITE_DOCS" in os.environ:
         file.write_text("\n".join(written) + "\n")
+
+
+def commands() -> dict[str, Any]:
+    """The commands that the help shows."""
+    program: Any = typer.main.get_command(app)
+    return {name: command for name, command in program.commands.items() if not command.hidden}
+
+
+@pytest.mark.parametrize("name", commands())
+def test_every_command_has_a_page_with_every_option(name: str) -> None:
+    page = (ROOT / "docs" / f"{name}.md").read_text()
+    assert f"    $ msprobe-rs {name} " in page
+    options = [
+        spelling for option in options_of(commands()[name].params) for spelling in option.spellings if spelling not in ("-h", "--help")
+    ]
+    assert [option for option in options if not re.search(rf"`{option}[` ]", page)] == []
+
+
+def test_every_command_is_in_the_readme_with_its_page() -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert [name for name in commands() if f"docs/{name}.md" not in readme] == []
+
+
+@pytest.mark.parametrize("name", [*commands(), "graph"])
+def test_help_has_examples_and_fits_a_terminal(name: str) -> None:
+    text = output(f"msprobe-rs {name} --help", ROOT)
+    assert "Examples:" in text
+    assert [line for line in text if len(line) > 80] == []
+
+
+def test_the_tables_of_a_file_are_described(run: Run) -> None:
+    """Those of a comparison of real tensors, and those that a change by hand adds."""
+    dumps = unpacked() / "ms_graph_L0_tensor"
+    run.result(dumps / "target", dumps / "golden")
+    (file,) = run.left()
+    with sqlite3.connect(file) as database:
+        pair = (
+            "SELECT node_name FROM tb_nodes WHERE data_source = 'NPU' AND matched_node_link LIKE '%' || node_name || '%' AND up_node <> ''"
+        )
+        (name,) = database.execute(pair).fetchone()
+    change = {"step": 0, "rank": 0, "action": {"unmatch": {"target": name, "golden": name}}}
+    status, answer = _native.Viewer(run.out).edit(file.name, json.dumps(change))
+    assert status == 200, answer
+    page = (ROOT / "docs" / "vis_db.md").read_text()
+    described = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
+    with sqlite3.connect(file) as database:
+        found = {name for (name,) in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    assert found == described
 
 
 def test_every_page_is_listed() -> None:

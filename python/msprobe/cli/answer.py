@@ -90,8 +90,8 @@ def worst_first(parts: list[Part]) -> list[Part]:
     return sorted(parts, key=lambda part: (badness(part), part["step"], part["rank"]))
 
 
-def lines(summary: Summary) -> Iterator[str]:
-    """The answer a person reads first."""
+def lines(summary: Summary, overflow_check: bool = False) -> Iterator[str]:
+    """The answer a person reads first; `overflow_check`: somebody asked for overflow."""
     parts, total, compare = summary["parts"], totals(summary), summary["compare"]
     if len(parts) > 1:
         width = max(len(place(part)) for part in parts)
@@ -107,11 +107,15 @@ def lines(summary: Summary) -> Iterator[str]:
         yield _line("golden", where, f"{total['golden_nodes']:,} nodes", shown)
         unmatched = [f"only in target {total['only_target']:,}", f"only in golden {total['only_golden']:,}"]
         yield _line("matched", f"{total['matched']:,}{_ways(total)}", *unmatched)
+        if total["only_target"] > total["matched"] and total["only_golden"]:
+            yield _line("hint", "most nodes have no partner: do the names differ? --match align, -fm and -lm find others")
         yield _line("verdict", *(f"{total[name]:,} {name.replace('_', ' ')}" for name in VERDICTS))
     if summary["mode"] == "tensor":
         yield _line("tensors", *(f"{total[f'tensors_{name}']:,} {name.replace('_', ' ')}" for name in TENSORS))
     if any(total[level] for level in LEVELS):
         yield _line("overflow", *(f"{total[level]:,} {level}" for level in LEVELS))
+    elif overflow_check:
+        yield _line("overflow", "none")
     if report := summary["report"]:
         yield from difference.lines(report)
     yield _line("wrote", summary["output"], f"{summary['bytes'] / 1e6:,.1f} MB", f"{summary['seconds']:.2f} s")

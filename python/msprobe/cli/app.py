@@ -39,7 +39,11 @@ app.command("export", cls=Command, context_settings=CONTEXT, epilog=export.EXAMP
 app.command("mapping", cls=Command, context_settings=CONTEXT, epilog=mapping.EXAMPLES, short_help="Propose a layer mapping.")(
     mapping.mapping
 )
-app.command("doctor", cls=Command, context_settings=CONTEXT, short_help="Say what is wrong with this installation, or with a dump.")(
-    doctor.doctor
-)
-app.command("graph", cls=Command, context_settings=CONTEXT, hidden=True)(older_form.graph)
+app.command(
+    "doctor",
+    cls=Command,
+    context_settings=CONTEXT,
+    epilog=doctor.EXAMPLES,
+    short_help="Say what is wrong with this installation, or with a dump.",
+)(doctor.doctor)
+app.command("graph", cls=Command, context_settings=CONTEXT, epilog=older_form.EXAMPLES, hidden=True)(older_form.graph)

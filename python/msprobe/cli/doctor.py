@@ -10,6 +10,16 @@ import typer
 
 from msprobe.cli.exits import Exit
 
+EXAMPLES = """\
+Examples:
+  what is installed, and whether it fits together:
+      msprobe-rs doctor
+  what is in a dump, and what is missing or broken:
+      msprobe-rs doctor run_a/step0
+
+Exit status: 0 all good, 1 something is wrong, 2 wrong usage.
+"""
+
 
 def doctor(
     path: Annotated[str | None, typer.Argument(metavar="[DIR]", help="A dump: of one rank, a folder of ranks, or of steps.")] = None,

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
 Examples:
-  one page for mail or a build: the answer, the worst nodes, the tree; needs no server and no network:
+  one page for mail or a build (the answer, the worst nodes, the tree):
       msprobe-rs export out/compare_20261130101500.vis.db -o report.html
-  one row for each parameter of the target, with the columns of the comparison:
+  a row for each parameter of the target, with the columns of the comparison:
       msprobe-rs export FILE.vis.db -o parameters.csv
   the same for Excel or LibreOffice:
       msprobe-rs export FILE.vis.db -o parameters.xlsx
@@ -75,16 +75,17 @@ WRITERS: dict[str, Callable[[Path, Path], None]] = {".html": _page}
 TABLES: dict[str, Callable[[_native.Rows, Path], int]] = {".csv": _csv, ".json": _json, ".xlsx": _xlsx, ".parquet": _parquet}
 """The same for tables; the writers return the number of rows."""
 ENDINGS = ", ".join([*WRITERS, *TABLES])
+OUTPUT = "Output"
 TABLE = "Rows of a table (all but .html)"
 
 
 def export(
     file: Annotated[str, typer.Argument(metavar="FILE.vis.db", help="A result, also one that msProbe wrote.")],
-    output: Annotated[str, typer.Option("-o", "--output", metavar="FILE", help=f"What to write: {ENDINGS}.")],
+    output: Annotated[str, typer.Option("-o", "--output", metavar="FILE", rich_help_panel=OUTPUT, help=f"What to write: {ENDINGS}.")],
     nodes: Annotated[bool, typer.Option("--nodes", rich_help_panel=TABLE, help="One row for each node instead of each parameter.")] = False,
     golden: Annotated[bool, typer.Option("--golden", rich_help_panel=TABLE, help="The golden side.")] = False,
-    rank: Annotated[int | None, typer.Option("--rank", metavar="N", rich_help_panel=TABLE, help="Only this rank.")] = None,
-    step: Annotated[int | None, typer.Option("--step", metavar="N", rich_help_panel=TABLE, help="Only this step.")] = None,
+    rank: Annotated[int | None, typer.Option("--rank", metavar="N", min=0, rich_help_panel=TABLE, help="Only this rank.")] = None,
+    step: Annotated[int | None, typer.Option("--step", metavar="N", min=0, rich_help_panel=TABLE, help="Only this step.")] = None,
 ) -> int:
     """Write a finished file as something else: a page, or a table with one row for each parameter."""
     from msprobe import _native

@@ -15,11 +15,16 @@ Examples:
   show one run, with NaN and infinity marked:
       msprobe-rs graph_visualize -tp run_a/step0/rank0 -o out -oc
   a gate for CI, answer as JSON, exit status 4 if a node differs too much:
-      msprobe-rs graph_visualize -tp new -gp trusted -o out --json --fail-on error
-  look at the result:
+      msprobe-rs graph_visualize -tp new -gp old -o out --json --fail-on error
+  names differ: let the two trees be aligned, or say by rules what faces what:
+      msprobe-rs graph_visualize -tp run_a -gp run_b -o out --match align
+      msprobe-rs graph_visualize -tp run_a -gp run_b -o out -lm mapping.yaml
+  look at the result, in a browser or here:
       tensorboard --logdir out
+      msprobe-rs report out/compare_20261130101500.vis.db
 
-Exit status: 0 done, 1 failed, 2 wrong usage, 3 some ranks left out, 4 --fail-on, 129/130/143 stopped.
+Exit status: 0 done, 1 failed, 2 wrong usage, 3 some ranks left out,
+4 --fail-on, 129/130/143 stopped.
 """
 
 INPUT = "Dumps"
@@ -65,7 +70,7 @@ def graph_visualize(
             "--noise-twin",
             metavar="DIR",
             rich_help_panel=MATCHING,
-            help="A second golden run: what it differs by from the first is noise (docs/noise.md).",
+            help="A second golden run: what it differs by from the first is noise.",
         ),
     ] = "",
     algorithms: Annotated[
@@ -85,7 +90,12 @@ def graph_visualize(
     ] = "place",
     rank_size: Annotated[
         list[int] | None,
-        typer.Option("--rank_size", metavar="N", rich_help_panel=MERGING, help="Ranks of the target [and golden]; turns merging on."),
+        typer.Option(
+            "--rank_size",
+            metavar="N",
+            rich_help_panel=MERGING,
+            help="Ranks of the target [and golden]; turns merging on. Not supported yet.",
+        ),
     ] = None,
     tp: Annotated[list[int] | None, typer.Option("--tp", metavar="N", rich_help_panel=MERGING, help="Tensor parallel size.")] = None,
     pp: Annotated[list[int] | None, typer.Option("--pp", metavar="N", rich_help_panel=MERGING, help="Pipeline parallel size.")] = None,

@@ -19,6 +19,16 @@ class Command(typer.core.TyperCommand):
         """The parameters, each turning its words into values without pydantic."""
         return [_plainly(parameter) for parameter in super().get_params(ctx)]
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Options that are needed with their values, then the rest in brackets."""
+        needed, arguments = [], []
+        for parameter in self.get_params(ctx):
+            if parameter.param_type_name == "argument":
+                arguments.append(parameter.metavar)
+            elif parameter.required:
+                needed.append(f"{parameter.opts[0]} {parameter.metavar}")
+        return [*arguments, *needed, "[OPTIONS]"]
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Writes one section per group, in the order in which the groups first appear."""
         groups: dict[str, list[tuple[str, str]]] = {}

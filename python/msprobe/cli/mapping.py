@@ -12,18 +12,24 @@ EXAMPLES = """\
 Examples:
   propose, read, correct, use:
       msprobe-rs mapping suggest -tp run_a/step0 -gp run_b/step0 -o mapping.yaml
-      msprobe-rs graph_visualize -tp run_a/step0 -gp run_b/step0 -o out -lm mapping.yaml
+      msprobe-rs graph_visualize -tp run_a -gp run_b -o out -lm mapping.yaml
 
 Exit status: 0 done, 1 failed, 2 wrong usage.
 """
 
+INPUT = "Dumps"
+OUTPUT = "Output"
+
 
 def mapping(
     action: Annotated[str, typer.Argument(metavar="suggest", help="What to do: suggest.")],
-    target_path: Annotated[str, typer.Option("-tp", "--target_path", metavar="DIR", help="The dump to look at.")],
-    golden_path: Annotated[str, typer.Option("-gp", "--golden_path", metavar="DIR", help="The dump to trust.")],
+    target_path: Annotated[str, typer.Option("-tp", "--target_path", metavar="DIR", rich_help_panel=INPUT, help="The dump to look at.")],
+    golden_path: Annotated[str, typer.Option("-gp", "--golden_path", metavar="DIR", rich_help_panel=INPUT, help="The dump to trust.")],
     output_path: Annotated[
-        str, typer.Option("-o", "--output_path", metavar="FILE", help="The new .yaml file; without it the proposal is printed.")
+        str,
+        typer.Option(
+            "-o", "--output_path", metavar="FILE", rich_help_panel=OUTPUT, help="The new .yaml file; without it the proposal is printed."
+        ),
     ] = "",
 ) -> int:
     """Propose a layer mapping (-lm of graph_visualize) from the modules of two dumps.

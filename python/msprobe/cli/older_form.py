@@ -15,6 +15,16 @@ LARGEST = 1 << 20
 
 FRAMEWORKS = ("pytorch", "mindspore")
 
+EXAMPLES = """\
+Examples:
+  compare.json holds {"npu_path": "run_a/step0", "bench_path": "run_b/step0"}:
+      msprobe -f pytorch graph -i compare.json -o out
+  the same today:
+      msprobe-rs graph_visualize -tp run_a/step0 -gp run_b/step0 -o out
+"""
+
+INPUT, OUTPUT, MATCHING = "Dumps", "Output", "Matching and checks"
+
 
 def today(words: list[str]) -> list[str]:
     """Takes `-f pytorch` off the front; the words themselves if they do not start with it."""
@@ -30,13 +40,21 @@ def today(words: list[str]) -> list[str]:
 
 
 def graph(
-    input_path: Annotated[str, typer.Option("-i", "--input_path", metavar="FILE", help="compare.json: npu_path, bench_path, ...")],
-    output_path: Annotated[str, typer.Option("-o", "--output_path", metavar="DIR", help="Where the *.vis.db goes.")],
-    layer_mapping: Annotated[str | None, typer.Option("-lm", "--layer_mapping", metavar="[FILE]", help="As in graph_visualize.")] = None,
-    overflow_check: Annotated[bool, typer.Option("-oc", "--overflow_check", help="As in graph_visualize.")] = False,
-    fuzzy_match: Annotated[bool, typer.Option("-f", "--fuzzy_match", help="As -fm in graph_visualize.")] = False,
+    input_path: Annotated[
+        str, typer.Option("-i", "--input_path", metavar="FILE", rich_help_panel=INPUT, help="compare.json: npu_path, bench_path, ...")
+    ],
+    output_path: Annotated[
+        str, typer.Option("-o", "--output_path", metavar="DIR", rich_help_panel=OUTPUT, help="Where the *.vis.db goes.")
+    ],
+    layer_mapping: Annotated[
+        str | None, typer.Option("-lm", "--layer_mapping", metavar="[FILE]", rich_help_panel=MATCHING, help="As in graph_visualize.")
+    ] = None,
+    overflow_check: Annotated[
+        bool, typer.Option("-oc", "--overflow_check", rich_help_panel=MATCHING, help="As in graph_visualize.")
+    ] = False,
+    fuzzy_match: Annotated[bool, typer.Option("-f", "--fuzzy_match", rich_help_panel=MATCHING, help="As -fm in graph_visualize.")] = False,
     complete_stack: Annotated[  # noqa: ARG001 - stacks are always shown in full
-        bool, typer.Option("-cs", "--complete_stack", help="Accepted; stacks are always complete.")
+        bool, typer.Option("-cs", "--complete_stack", rich_help_panel=OUTPUT, help="Accepted; stacks are always complete.")
     ] = False,
 ) -> int:
     """The older form of graph_visualize: the paths stand in a JSON file."""

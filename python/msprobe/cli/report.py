@@ -17,8 +17,10 @@ Examples:
       msprobe-rs report out/compare_20261130101500.vis.db
   the first 20 nodes that the verdict calls an error:
       msprobe-rs report FILE.vis.db --only error --top 20
-  what rerunning alone explains does not count (TWIN: a second golden run compared with the first):
+  TWIN, a second golden run compared with the first, shows what is noise:
       msprobe-rs report FILE.vis.db --noise-twin TWIN.vis.db
+  for programs:
+      msprobe-rs report FILE.vis.db --json | jq .first_difference.node
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 4 --fail-on.
 """
@@ -29,8 +31,8 @@ OUTPUT = "Output"
 
 def report(
     file: Annotated[str, typer.Argument(metavar="FILE.vis.db", help="A comparison, also one that msProbe wrote.")],
-    rank: Annotated[int | None, typer.Option("--rank", metavar="N", rich_help_panel=LOOK, help="Only this rank.")] = None,
-    step: Annotated[int | None, typer.Option("--step", metavar="N", rich_help_panel=LOOK, help="Only this step.")] = None,
+    rank: Annotated[int | None, typer.Option("--rank", metavar="N", min=0, rich_help_panel=LOOK, help="Only this rank.")] = None,
+    step: Annotated[int | None, typer.Option("--step", metavar="N", min=0, rich_help_panel=LOOK, help="Only this step.")] = None,
     top: Annotated[int, typer.Option("--top", metavar="N", rich_help_panel=LOOK, help="Runner-ups and listed nodes of a rank (5).")] = 5,
     only: Annotated[
         str | None,

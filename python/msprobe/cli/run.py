@@ -34,7 +34,7 @@ def run(options: request.Options) -> Exit:
     if options.json:
         log.answer(json.dumps(answer.document(summary, status)))
     else:
-        for line in answer.lines(summary):
+        for line in answer.lines(summary, options.overflow_check):
             log.answer(log.one_line(line))
     return status
 

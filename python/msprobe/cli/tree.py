@@ -9,11 +9,19 @@ import typer
 
 EXAMPLES = """\
 Examples:
-  two levels from the top:
-      msprobe-rs tree FILE.vis.db --depth 2
+  two levels from the top, or more:
+      msprobe-rs tree FILE.vis.db
+      msprobe-rs tree FILE.vis.db --depth 4
   what is inside a module:
       msprobe-rs tree FILE.vis.db Module.layers.1.mlp.Mlp.forward.0
+  the errors alone:
+      msprobe-rs tree FILE.vis.db --depth 99 --limit 1000000 | grep ^E
+
+Exit status: 0 done, 1 failed, 2 wrong usage.
 """
+
+LOOK = "What to look at"
+OUTPUT = "Output"
 
 MARKS = {"error": "E", "warning": "W", "pass": ".", None: " "}
 
@@ -21,12 +29,12 @@ MARKS = {"error": "E", "warning": "W", "pass": ".", None: " "}
 def tree(
     file: Annotated[str, typer.Argument(metavar="FILE.vis.db", help="A result, also one that msProbe wrote.")],
     node: Annotated[str | None, typer.Argument(metavar="[NODE]", help="Start here instead of at the root.")] = None,
-    depth: Annotated[int, typer.Option("--depth", metavar="N", min=0, help="Levels to show (2).")] = 2,
-    rank: Annotated[int | None, typer.Option("--rank", metavar="N", help="This rank (the first).")] = None,
-    step: Annotated[int | None, typer.Option("--step", metavar="N", help="This step (the first).")] = None,
-    golden: Annotated[bool, typer.Option("--golden", help="The golden tree.")] = False,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Lines to show (1000).")] = 1000,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+    depth: Annotated[int, typer.Option("--depth", metavar="N", rich_help_panel=LOOK, min=0, help="Levels to show (2).")] = 2,
+    rank: Annotated[int | None, typer.Option("--rank", metavar="N", min=0, rich_help_panel=LOOK, help="This rank (the first).")] = None,
+    step: Annotated[int | None, typer.Option("--step", metavar="N", min=0, rich_help_panel=LOOK, help="This step (the first).")] = None,
+    golden: Annotated[bool, typer.Option("--golden", rich_help_panel=LOOK, help="The golden tree.")] = False,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", rich_help_panel=OUTPUT, min=1, help="Lines to show (1000).")] = 1000,
+    as_json: Annotated[bool, typer.Option("--json", rich_help_panel=OUTPUT, help="One JSON document.")] = False,
 ) -> int:
     """Print the tree: E error, W warning, . pass, + only on this side, and nothing where nothing was compared."""
     from msprobe import _native

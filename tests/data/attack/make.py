@@ -107,7 +107,7 @@ def tar_tensors(dims: Iterable[int] = (3,), strides: Iterable[int] = (1,), count
     return pickle.dumps(count, 2) + record + struct.pack(f"<ii{len(sizes + steps) + 1}q", ndim or len(sizes), 0, *sizes, *steps, 0)
 
 
-def tar_storages(count: int = 1, elements: int = 3, views: object = ()) -> bytes:
+def tar_storages(count: int = 1, elements: int = 3, views: Iterable[object] = ()) -> bytes:
     return pickle.dumps(count, 2) + TAR_STORAGE + struct.pack("<q3f", elements, 1, 2, 3) + pickle.dumps(list(views), 2)
 
 
