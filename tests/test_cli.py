@@ -210,8 +210,8 @@ def test_the_answer_helps_on_when_names_differ(msprobe: Command, tmp_path: Path)
 
 
 def test_no_overflow_is_an_answer_too(msprobe: Command, tmp_path: Path) -> None:
-    assert "overflow none" in msprobe("graph_visualize", "-tp", TARGET, "-o", tmp_path, "-oc").out.splitlines()
-    assert "overflow" not in msprobe("graph_visualize", "-tp", TARGET, "-o", tmp_path).out
+    assert "overflow none" in msprobe("graph_visualize", "-tp", RANKS / "target", "-o", tmp_path, "-oc").out.splitlines()
+    assert "overflow none" not in msprobe("graph_visualize", "-tp", RANKS / "target", "-o", tmp_path).out.splitlines()
 
 
 # Progress
