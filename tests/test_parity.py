@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from msprobe import open as open_result
 from tests.conftest import DATA, Command, big_data
 from tests.parity import Check, load
 from tests.recorded import OVERTURNED, Case, cases
@@ -57,6 +59,16 @@ def test_recorded_result(name: str, msprobe: Command, tmp_path: Path) -> None:
     assert not check.diffs, f"{len(check.diffs)} differences\n{shown}"
     assert dict(check.accepted) == json.loads(ACCEPTED.read_text()).get(name, {})
     assert check.same > 0
+    assert_read_answer_is_stored_answer(next(out.iterdir()))
+
+
+def assert_read_answer_is_stored_answer(file: Path) -> None:
+    """The answer was found while the rows were written; the finished rows must give the same one."""
+    stored = open_result(file).report()
+    with sqlite3.connect(file) as database:
+        database.execute("DROP TABLE IF EXISTS msprobe_divergence")
+    database.close()
+    assert open_result(file).report() == stored
 
 
 def test_every_reviewed_number_belongs_to_a_case() -> None:

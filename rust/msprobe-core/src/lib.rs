@@ -10,6 +10,7 @@
 //! | [`report`] | where two runs first part |
 //! | [`links`] | communication nodes across ranks |
 //! | [`part`] | one rank, compared and rendered to rows |
+//! | `facts` | how far a row is apart, what a node is to the search |
 //! | [`visdb`] | the one place that knows the file format |
 //! | [`verdict`] | pass, warning, error |
 //! | [`metrics`] | numbers of one parameter pair |
@@ -23,6 +24,7 @@
 
 pub mod dump;
 pub mod edit;
+mod facts;
 pub mod graph;
 pub mod links;
 pub mod mapping;

@@ -34,7 +34,7 @@ pub(super) fn push_row(out: &mut Vec<u8>, row: &Row<'_>, shown: Shown<'_>, compa
         return;
     }
     let start = out.len();
-    let process_group = row.type_text() == "torch.ProcessGroup";
+    let process_group = row.is_process_group();
     for (key, value) in &row.fields {
         let hidden = (*key == "md5" && !shown.md5)
             || (shown.batched_p2p && P2P_FIELDS.contains(key))

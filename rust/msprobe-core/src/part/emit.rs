@@ -7,7 +7,9 @@ use rayon::prelude::*;
 
 use super::render::{Beside, Outcome, Scene, Scratch};
 use super::stacks::StackNumbers;
-use super::{Error, Part, Report};
+use super::told;
+use super::{Error, Follower, Part, Report};
+use crate::facts::NodeFacts;
 use crate::graph::NodeId;
 use crate::matching::LinkWriter;
 use crate::verdict::Verdict;
@@ -18,7 +20,7 @@ const CHUNK: usize = 64;
 /// The same where each node may hold gigabytes of tensors.
 const TENSOR_CHUNK: usize = 4;
 /// Chunks per worker between two hand-overs to the writer.
-const CHUNKS_PER_WORKER: usize = 4;
+const CHUNKS_PER_WORKER: usize = 8;
 
 /// Told how far the writing is, and asked whether to go on.
 pub trait Watch: Sync {
@@ -42,24 +44,33 @@ struct Chunk {
     pieces: Vec<Piece>,
     /// One per node, collections included.
     outcomes: Vec<(NodeId, Outcome)>,
+    /// Those of the same nodes, if somebody follows.
+    facts: Vec<NodeFacts>,
     beside: Beside,
 }
 
 /// Writes all rows of `part`: target nodes and stacks, then those of the golden side. The caller begins and finishes the
 /// part; on an error it rolls it back.
-pub fn emit(part: &Part<'_>, writer: &mut Writer, pool: &rayon::ThreadPool, watch: &dyn Watch) -> Result<Report, Error> {
+pub(crate) fn emit(
+    part: &Part<'_>,
+    writer: &mut Writer,
+    pool: &rayon::ThreadPool,
+    watch: &dyn Watch,
+    follower: Option<Follower<'_>>,
+) -> Result<Report, Error> {
     let mut report = Report::default();
     let golden_nodes = part.golden.as_ref().map_or(0, |golden| golden.side.graph.len());
     let total = part.target.graph.len() + golden_nodes;
     let progress = |done: usize| watch.nodes_written(done, total);
     let goes_on = || watch.goes_on();
-    emit_side(part, Side::Target, writer, pool, &mut report, &progress, &goes_on)?;
+    emit_side(part, Side::Target, writer, pool, &mut report, &progress, &goes_on, follower)?;
     if part.golden.is_some() {
-        emit_side(part, Side::Golden, writer, pool, &mut report, &|done| progress(part.target.graph.len() + done), &goes_on)?;
+        emit_side(part, Side::Golden, writer, pool, &mut report, &|done| progress(part.target.graph.len() + done), &goes_on, None)?;
     }
     Ok(report)
 }
 
+#[allow(clippy::too_many_arguments)]
 fn emit_side(
     part: &Part<'_>,
     side: Side,
@@ -68,13 +79,14 @@ fn emit_side(
     report: &mut Report,
     progress: &(dyn Fn(usize) -> bool + Sync),
     goes_on: &(dyn Fn() -> bool + Sync),
+    mut follower: Option<Follower<'_>>,
 ) -> Result<(), Error> {
     let own = match (&part.golden, side) {
         (Some(golden), Side::Golden) => &golden.side,
         _ => &part.target,
     };
     let stacks = StackNumbers::new(own);
-    let scene = Scene::new(part, side, &stacks);
+    let scene = Scene::new(part, side, &stacks, follower.as_ref().map(|follower| follower.task));
     let spare: Mutex<Vec<EncodedNodes>> = Mutex::new(Vec::new());
     let (send, receive) = bounded::<Result<Vec<Chunk>, Error>>(1);
     std::thread::scope(|scope| {
@@ -100,7 +112,10 @@ fn emit_side(
         for chunks in receive {
             for chunk in chunks? {
                 done += chunk.outcomes.len();
-                order.append(chunk, spare)?;
+                let facts = order.append(chunk, spare)?;
+                if let Some(follower) = &mut follower {
+                    facts.iter().for_each(&mut *follower.node);
+                }
             }
             if !progress(done) {
                 return Err(Error::Cancelled);
@@ -121,7 +136,8 @@ fn render_chunk(
     spare: &Mutex<Vec<EncodedNodes>>,
     goes_on: &(dyn Fn() -> bool + Sync),
 ) -> Result<Chunk, Error> {
-    let mut chunk = Chunk { pieces: Vec::new(), outcomes: Vec::with_capacity(nodes.len()), beside: Beside::default() };
+    let outcomes = Vec::with_capacity(nodes.len());
+    let mut chunk = Chunk { pieces: Vec::new(), outcomes, facts: Vec::new(), beside: Beside::default() };
     let fresh = || spare.lock().ok().and_then(|mut spare| spare.pop()).unwrap_or_else(|| EncodedNodes::new(&scene.key()));
     let mut batch = fresh();
     for &id in nodes {
@@ -134,8 +150,9 @@ fn render_chunk(
             }
             chunk.pieces.push(Piece::Collection(id));
             chunk.outcomes.push((id, Outcome::default()));
+            chunk.facts.extend(scene.is_followed().then(|| scene.facts(id)));
         } else {
-            let outcome = scene.push_node(id, scratch, &mut batch, &mut chunk.beside)?;
+            let outcome = scene.push_node(id, scratch, &mut batch, &mut chunk.beside, &mut chunk.facts)?;
             chunk.outcomes.push((id, outcome));
         }
     }
@@ -154,7 +171,8 @@ struct Sequence<'s, 'a> {
 }
 
 impl Sequence<'_, '_> {
-    fn append(&mut self, chunk: Chunk, spare: &Mutex<Vec<EncodedNodes>>) -> Result<(), Error> {
+    /// Appends a chunk and returns the facts of its nodes.
+    fn append(&mut self, mut chunk: Chunk, spare: &Mutex<Vec<EncodedNodes>>) -> Result<Vec<NodeFacts>, Error> {
         for &(id, outcome) in &chunk.outcomes {
             self.verdicts[id.index()] = outcome.verdict;
             if let Some(level) = outcome.level {
@@ -173,7 +191,11 @@ impl Sequence<'_, '_> {
                 Piece::Collection(id) => self.append_collection(id)?,
             }
         }
-        self.note(&chunk.beside)
+        for (facts, (id, _)) in chunk.facts.iter_mut().zip(&chunk.outcomes).filter(|(facts, _)| facts.is_collection) {
+            facts.verdict = told::verdict(self.verdicts[id.index()]);
+        }
+        self.note(&chunk.beside)?;
+        Ok(chunk.facts)
     }
 
     /// Counts what was said beside the rows, and writes it into our own tables.

@@ -6,8 +6,9 @@ use super::columns::{push_row, Shown};
 use super::compare::{compare_rows, Numbers, RowResult};
 use super::stacks::StackNumbers;
 use super::tensors::{log_lines, Asked, TensorFolders, TensorRow};
-use super::{Error, Hooks, Part, PartSide};
+use super::{told, Error, Hooks, Part, PartSide};
 use crate::dump::rows::{collect_rows, Row, RowClass};
+use crate::facts::NodeFacts;
 use crate::graph::{Graph, NodeId};
 use crate::matching::{pair_rows, How, LinkWriter, Pairs};
 use crate::metrics::tensor::Batch;
@@ -16,7 +17,7 @@ use crate::name::{self, NodeKind};
 use crate::overflow;
 use crate::text::json;
 use crate::verdict::{Rules, Verdict};
-use crate::visdb::{EncodedNodes, GraphKey, MatchedBy, NodeHead, NodeResult, OverflowLevel, PrecisionIndex, Side};
+use crate::visdb::{EncodedNodes, GraphKey, MatchedBy, NodeHead, NodeResult, OverflowLevel, PrecisionIndex, Side, Task};
 
 /// One graph of a part, ready to be rendered; shared by the workers.
 pub(super) struct Scene<'a> {
@@ -28,6 +29,8 @@ pub(super) struct Scene<'a> {
     stacks: &'a StackNumbers<'a>,
     md5_shown: bool,
     tensors: Option<TensorFolders>,
+    /// What is compared, if somebody follows.
+    followed: Option<Task>,
 }
 
 /// What a worker keeps from node to node.
@@ -64,7 +67,7 @@ pub(super) struct Outcome {
 }
 
 impl<'a> Scene<'a> {
-    pub(super) fn new(part: &'a Part<'a>, side: Side, stacks: &'a StackNumbers<'a>) -> Self {
+    pub(super) fn new(part: &'a Part<'a>, side: Side, stacks: &'a StackNumbers<'a>, followed: Option<Task>) -> Self {
         let golden = part.golden.as_ref();
         let (own, other) = match side {
             Side::Target => (&part.target, golden.map(|g| g.side.graph)),
@@ -76,7 +79,7 @@ impl<'a> Scene<'a> {
         };
         let tensors = golden.filter(|golden| golden.mode == Mode::Tensor && side == Side::Target);
         let tensors = tensors.map(|golden| TensorFolders::beside(own.files.dir(), golden.side.files.dir()));
-        Scene { part, side, own, other, stacks, md5_shown, tensors }
+        Scene { part, side, own, other, stacks, md5_shown, tensors, followed }
     }
 
     pub(super) fn graph(&self) -> &'a Graph<'a> {
@@ -112,6 +115,26 @@ impl<'a> Scene<'a> {
         }
     }
 
+    /// Whether somebody wants to know what the nodes tell.
+    pub(super) fn is_followed(&self) -> bool {
+        self.followed.is_some()
+    }
+
+    /// What a node tells without its rows and its verdict.
+    pub(super) fn facts(&self, id: NodeId) -> NodeFacts {
+        let graph = self.own.graph;
+        let node = &graph[id];
+        NodeFacts {
+            order: node.position(),
+            is_api: node.kind() == NodeKind::Api,
+            is_collection: node.kind() == NodeKind::Collection,
+            micro_step: node.micro_step() as u32,
+            matched: self.partner(id).is_some(),
+            is_distributed: name::is_distributed(node.name()),
+            ..NodeFacts::new(node.name(), node.parent().map_or("", |parent| graph[parent].name()))
+        }
+    }
+
     /// Whether nodes cost as much as their tensors.
     pub(super) fn reads_tensors(&self) -> bool {
         self.tensors.is_some()
@@ -124,6 +147,7 @@ impl<'a> Scene<'a> {
         scratch: &mut Scratch,
         batch: &mut EncodedNodes,
         beside: &mut Beside,
+        facts: &mut Vec<NodeFacts>,
     ) -> Result<Outcome, Error> {
         let Scratch { bump, results, pairs, links, batch: asked } = scratch;
         bump.reset();
@@ -138,7 +162,9 @@ impl<'a> Scene<'a> {
             outcome.level = overflow::level(node.name(), entry).map(stored_level);
         }
         results.clear();
-        let mode = self.compare(id, partner.map(|(id, _)| id), rows, bump, pairs, results, asked, beside, &mut outcome)?;
+        let mut golden_rows = None;
+        let mode =
+            self.compare(id, partner.map(|(id, _)| id), rows, &mut golden_rows, bump, pairs, results, asked, beside, &mut outcome)?;
 
         let mut writer = batch.begin(&self.head(id, partner.map(|(_, how)| how)));
         self.push_children(id, writer.sub_nodes());
@@ -152,6 +178,20 @@ impl<'a> Scene<'a> {
         push_rows(writer.input_data(), shown, each().filter(|(row, _)| row.class != RowClass::Output));
         push_rows(writer.output_data(), shown, each().filter(|(row, _)| row.class == RowClass::Output));
         writer.end(result(outcome));
+        if let Some(task) = self.followed {
+            let mut told = self.facts(id);
+            told.verdict = told::verdict(outcome.verdict);
+            told.overflow = outcome.level;
+            for outputs in [false, true] {
+                for (row, compared) in each().filter(|(row, _)| (row.class == RowClass::Output) == outputs) {
+                    told::push_row(&mut told, node.name(), row, outputs, compared.map(|(_, result)| result), task);
+                }
+            }
+            if told.may_widen() {
+                told.widen(golden_rows.as_deref().map_or(0.0, told::coarsest));
+            }
+            facts.push(told);
+        }
         Ok(outcome)
     }
 
@@ -200,6 +240,7 @@ impl<'a> Scene<'a> {
         id: NodeId,
         partner: Option<NodeId>,
         rows: &[Row<'b>],
+        golden_rows: &mut Option<bumpalo::collections::Vec<'b, Row<'b>>>,
         bump: &'b Bump,
         pairs: &mut Pairs,
         results: &mut Vec<RowResult>,
@@ -216,7 +257,7 @@ impl<'a> Scene<'a> {
         }
         let name = golden.side.graph[partner].name();
         let entry = golden.side.graph[partner].entry().map(|entry| golden.side.files.dump.entry(entry, bump)).transpose()?;
-        let golden_rows = entry.map(|entry| collect_rows(name, entry, bump));
+        *golden_rows = entry.map(|entry| collect_rows(name, entry, bump));
         let golden_rows: &[Row<'_>] = golden_rows.as_deref().unwrap_or_default();
         pair_rows(rows, golden_rows, pairs);
         // An input and an output may have the same name; one row of our table stands for both.

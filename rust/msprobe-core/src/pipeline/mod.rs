@@ -18,6 +18,7 @@ mod run;
 mod suggest;
 mod turn;
 mod twin;
+mod workers;
 
 pub use crate::part::{Hooks, TensorLog};
 pub use error::Error;

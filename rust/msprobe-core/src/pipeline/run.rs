@@ -1,6 +1,6 @@
 //! Doing the plan.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -12,13 +12,14 @@ use super::prepare::{self, Prepared};
 use super::request::{LeftOut, OverflowCounts, PartSummary, Request, Summary, TensorCounts, VerdictCounts, WayCounts};
 use super::turn::Turn;
 use super::twin::Twin;
-use super::{output, Error, Progress};
+use super::{output, workers, Error, Progress};
+use crate::facts::NodeFacts;
 use crate::links::Links;
 use crate::matching::mapping::Usage;
 use crate::matching::{How, Ways};
 use crate::metrics::Mode;
 use crate::part::{self, Hooks, Watch};
-use crate::report;
+use crate::report::{self, Following, RankFollowing};
 use crate::visdb::{schema, write, Cell, Complete, Config, PartTotals, Task, Writer};
 
 /// Runs `request` to its end. `progress` may be polled and cancelled from another thread.
@@ -39,22 +40,26 @@ pub fn run(request: &Request, progress: &Progress, hooks: Hooks<'_>) -> Result<S
     let twin = request.noise_twin.as_deref().map(|path| Twin::of(request, path, progress)).transpose()?;
     progress.start(plan.pairs.len());
     let mut state = State::new(request, &target, golden.as_ref(), &plan);
-    let jobs = request.jobs.filter(|&jobs| jobs > 0).unwrap_or_else(cores);
+    let jobs = request.jobs.filter(|&jobs| jobs > 0).unwrap_or_else(|| workers::worth(&plan.pairs));
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(jobs)
         .build()
         .map_err(|reason| Error::Part(format!("cannot start {jobs} workers: {reason}; give a smaller --jobs")))?;
     state.columns = hooks.columns().to_vec();
     state.writer = Some(Writer::create(&request.output, &file_name(request))?);
-    state.noise_twin = twin.as_ref().map(|twin| twin.file().to_owned());
+    state.following = follow(request, twin.as_ref()).map(Ok);
     let shared = Mutex::new(state);
     work(request, &matcher, &plan.pairs, &pool, progress, hooks, &shared);
     shared.into_inner().unwrap_or_else(PoisonError::into_inner).finish(request, &matcher, progress, started)
 }
 
-/// Cores that this process may use.
-fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+/// Who looks for the first difference while the file is written.
+fn follow(request: &Request, twin: Option<&Twin>) -> Option<Following> {
+    // One run without levels parts from nothing.
+    let wanted = request.golden.is_some() || request.overflow_check;
+    let threads = request.jobs.unwrap_or_else(workers::cores);
+    let noise_twin = twin.map(|twin| twin.file().to_owned());
+    wanted.then(|| Following::new(report::Options { noise_twin, threads, ..report::Options::default() }))
 }
 
 /// Name of the result.
@@ -117,8 +122,8 @@ struct State {
     summary: Summary,
     /// Columns of the user's algorithms.
     columns: Vec<String>,
-    /// The comparison of two golden runs, whose differences are noise.
-    noise_twin: Option<PathBuf>,
+    /// The search for the first difference, which goes along; `None` if nobody asked.
+    following: Option<report::Result<Following>>,
     micro_steps: i64,
     /// What the rules of a layer mapping came to in all ranks.
     usage: Usage,
@@ -139,7 +144,7 @@ impl State {
             writer: None,
             fatal: None,
             summary,
-            noise_twin: None,
+            following: None,
             micro_steps: 1,
             usage: Usage::default(),
             links: Links::default(),
@@ -160,7 +165,9 @@ impl State {
         progress: &Progress,
         hooks: Hooks<'a>,
     ) -> bool {
-        let Some(writer) = &mut self.writer else { return false };
+        if self.writer.is_none() {
+            return false;
+        }
         if let (Some(mode), Some(first)) = (prepared.mode(), self.summary.mode) {
             if mode != first {
                 let reason = format!("{}: holds other data than the ranks before it ({mode:?}, not {first:?})", pair.target.path.display());
@@ -170,14 +177,22 @@ impl State {
         }
         let part = prepared.part(pair.step, pair.rank, request.overflow_check, hooks);
         let watch = PartWatch { progress, last: AtomicUsize::new(0) };
+        let task = task(prepared.mode());
+        let mut walk = self.follow_rank(task, pair);
+        let mut node = walk.as_mut().map(|walk| |node: &NodeFacts| walk.node(node));
+        let follower = node.as_mut().map(|node| part::Follower { task, node });
+        let Some(writer) = &mut self.writer else { return false };
         let written = writer
             .begin_part(pair.step, pair.rank)
             .map_err(part::Error::from)
-            .and_then(|()| prepared.files().if_unchanged(|| part::emit(&part, writer, pool, &watch))?)
+            .and_then(|()| prepared.files().if_unchanged(|| part::emit(&part, writer, pool, &watch, follower))?)
             .and_then(|report| Ok((report, writer.finish_part()?)));
         match written {
             Ok((report, totals)) => {
                 self.note(pair, prepared, &report, &totals);
+                if let (Some(Ok(following)), Some(rank)) = (&mut self.following, walk) {
+                    following.keep(rank);
+                }
                 return true;
             }
             Err(part::Error::Cancelled) => self.fail(Error::Interrupted),
@@ -188,6 +203,12 @@ impl State {
             },
         }
         false
+    }
+
+    /// Begins to follow a rank; the first one that cannot be followed ends it for all.
+    fn follow_rank(&mut self, task: Task, pair: &Pair) -> Option<RankFollowing> {
+        let begun = self.following.as_ref()?.as_ref().ok()?.begin(task, pair.step, pair.rank);
+        begun.map_err(|reason| self.following = Some(Err(reason))).ok()
     }
 
     /// Ends the run; the unfinished file goes with its writer.
@@ -266,13 +287,8 @@ impl State {
 
     /// Tells where the runs first part, and keeps it in the file. A file without it is still a result.
     fn answer(&mut self, request: &Request, complete: &Complete) {
-        if request.golden.is_none() && !request.overflow_check {
-            // One run without levels parts from nothing.
-            return;
-        }
-        let threads = request.jobs.unwrap_or_else(cores);
-        let options = report::Options { noise_twin: self.noise_twin.clone(), threads, ..report::Options::default() };
-        let answered = report::report(complete.path(), &options).and_then(|mut report| {
+        let Some(following) = self.following.take() else { return };
+        let answered = following.and_then(|following| following.report(complete.path())).and_then(|mut report| {
             report.noise.twin = request.noise_twin.as_deref().map(absolute);
             report::store(&report, complete)?;
             Ok(report)

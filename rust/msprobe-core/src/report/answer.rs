@@ -2,7 +2,7 @@
 
 use super::candidate::What;
 use super::drift::Series;
-use super::measure::{Break, Role};
+use crate::facts::{Break, Role};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 

@@ -1,6 +1,6 @@
 //! A node that may be where two ranks first part.
 
-use super::measure::Break;
+use crate::facts::Break;
 use serde::{Deserialize, Serialize};
 
 /// What differs first.

@@ -2,11 +2,9 @@
 
 use super::answer::{Difference, Elements, Evidence, FlowNode, Frame, Inputs, NodeLine};
 use super::candidate::Candidate;
-use super::cells::{for_each_row, Cell, Cells, STATISTICS};
 use super::error::{Error, Result};
 use super::file::{Place, VisFile};
-use super::measure::{measure, Break};
-use super::scan::role;
+use crate::facts::{for_each_row, measure, role, Break, Cell, Cells, STATISTICS};
 use crate::name;
 use crate::visdb::{OverflowLevel, Task};
 use rusqlite::OptionalExtension;
@@ -187,7 +185,7 @@ fn statistic(task: Task, cells: &Cells<'_>, candidate: &Candidate) -> (&'static 
         Some(Break::NonFinite) => return ("Max", Some(0)),
         None => {}
     }
-    let super::measure::Difference::Relative(errors) = measure(cells, task).difference else { return ("Max", Some(0)) };
+    let crate::facts::Difference::Relative(errors) = measure(cells, task).difference else { return ("Max", Some(0)) };
     if task == Task::All {
         return if errors[0] == candidate.error { ("EucDist", Some(3)) } else { ("MaxAbsErr", Some(0)) };
     }

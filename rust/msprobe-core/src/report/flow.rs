@@ -5,8 +5,8 @@ use super::candidate::Candidate;
 use super::error::Result;
 use super::evidence::{name_flow, Flow};
 use super::file::{Place, VisFile};
-use super::measure::{Difference, Role};
-use super::scan::{for_each_node_from, NodeFacts};
+use super::scan::for_each_node_from;
+use crate::facts::{Difference, NodeFacts, Role};
 use std::collections::HashSet;
 
 /// Nodes that are told.

@@ -17,15 +17,13 @@
 
 mod answer;
 mod candidate;
-mod cells;
 mod drift;
 mod error;
 mod evidence;
 mod export;
 mod file;
 mod flow;
-mod marks;
-mod measure;
+mod following;
 mod noise;
 mod rank;
 mod ranks;
@@ -38,6 +36,7 @@ mod twin;
 mod walk;
 mod workbook;
 
+pub use crate::facts::{Break, Role};
 pub use answer::{
     Counts, Difference, Drift, Evidence, FlowNode, Frame, Inputs, Miss, NodeLine, NoiseUsed, Overflow, RankReport, Report, TwinNodes,
     Verdicts, SCHEMA,
@@ -46,16 +45,17 @@ pub use candidate::What;
 pub use drift::Series;
 pub use error::{Error, Result};
 pub use export::{export, ExportError, Format};
-pub use measure::{Break, Role};
+pub(crate) use following::{Following, RankFollowing};
 pub use noise::MULTIPLE;
 pub use store::store;
 pub use table::{Rows, Selection, Table};
 pub use tree::{first_place, tree, Line};
 
+use crate::facts::{NodeFacts, Verdict};
 use file::{Place, VisFile};
-use scan::{NodeFacts, Verdict};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use tolerance::Level;
 
 /// Which nodes to list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,19 +127,7 @@ pub fn report(path: &Path, options: &Options) -> Result<Report> {
         Some(stored) => stored,
         None => measured(&file, places, options)?,
     };
-    Ok(Report {
-        schema: SCHEMA,
-        tool_version: env!("CARGO_PKG_VERSION"),
-        file: path.display().to_string(),
-        graph_type: file.task.graph_type(),
-        task: file.task.as_str(),
-        micro_steps: file.micro_steps,
-        noise,
-        totals: ranks.iter().fold(Counts::default(), |sum, rank| sum.plus(&rank.counts)),
-        first_difference: ranks::first_difference(&ranks).cloned(),
-        first_verdict: ranks::first_verdict(&ranks).cloned(),
-        ranks,
-    })
+    Ok(told(&file, noise, ranks))
 }
 
 /// The answer that is in the file already, if it is to the same question.
@@ -162,15 +150,37 @@ fn stored(file: &VisFile, places: &[Place], options: &Options) -> Option<(NoiseU
 /// The answer from the rows themselves.
 fn measured(file: &VisFile, places: Vec<Place>, options: &Options) -> Result<(NoiseUsed, Vec<RankReport>)> {
     let mut ranks = Vec::new();
-    let mut noise_so_far = HashMap::new();
+    let mut levels = HashMap::new();
     for place in places {
-        ranks.push(rank::rank_report(file, place, options, &mut noise_so_far)?);
+        let (walked, listed) = rank::read(file, place, options, levels.get(&place.rank).copied())?;
+        levels.insert(place.rank, walked.level());
+        ranks.push(walked.describe(file, place, options, &listed)?);
     }
-    let noise = NoiseUsed {
+    Ok((noise_used(options, &levels), ranks))
+}
+
+/// The noise that ranks were judged with; `levels` holds that of each rank at its end.
+fn noise_used(options: &Options, levels: &HashMap<i64, Level>) -> NoiseUsed {
+    NoiseUsed {
         method: if options.noise_twin.is_some() { "twin" } else { "dtype" }.into(),
         multiple: options.noise_multiple,
         twin: options.noise_twin.as_ref().map(|path| path.display().to_string()),
-        twin_nodes: options.noise_twin.as_ref().map(|_| noise_so_far.values().fold(TwinNodes::default(), |sum, level| sum + level.of_twin)),
-    };
-    Ok((noise, ranks))
+        twin_nodes: options.noise_twin.as_ref().map(|_| levels.values().fold(TwinNodes::default(), |sum, level| sum + level.of_twin)),
+    }
+}
+
+fn told(file: &VisFile, noise: NoiseUsed, ranks: Vec<RankReport>) -> Report {
+    Report {
+        schema: SCHEMA,
+        tool_version: env!("CARGO_PKG_VERSION"),
+        file: file.path.display().to_string(),
+        graph_type: file.task.graph_type(),
+        task: file.task.as_str(),
+        micro_steps: file.micro_steps,
+        noise,
+        totals: ranks.iter().fold(Counts::default(), |sum, rank| sum.plus(&rank.counts)),
+        first_difference: ranks::first_difference(&ranks).cloned(),
+        first_verdict: ranks::first_verdict(&ranks).cloned(),
+        ranks,
+    }
 }

@@ -7,69 +7,118 @@ use super::error::{Error, Result};
 use super::evidence::{describe, line_with_frame, stored};
 use super::file::{Place, VisFile};
 use super::flow::flow;
-use super::scan::{for_each_node, Phase};
+use super::scan::for_each_node;
 use super::tolerance::{Level, Noise};
 use super::twin::Twin;
-use super::walk::{self, Walk};
+use super::walk::{self, Outcome, Walk};
 use super::Options;
+use crate::facts::{NodeFacts, Phase};
 use crate::visdb::Task;
-use std::collections::HashMap;
 
-/// Reports on one rank; `noise_so_far` holds the noise of each rank at the end of the step before.
-pub(super) fn rank_report(file: &VisFile, place: Place, options: &Options, noise_so_far: &mut HashMap<i64, Level>) -> Result<RankReport> {
-    let twin = options.noise_twin.as_ref().map(|path| Twin::read(path, place, options.threads)).transpose()?;
-    if let (Some(twin), Some(path)) = (&twin, &options.noise_twin) {
-        if twin.is_empty() {
-            let Place { step, rank } = place;
-            return Err(Error::unreadable(path, format!("the two golden runs have nothing to compare for step {step}, rank {rank}")));
+/// One rank as far as its nodes have come.
+#[derive(Debug)]
+pub(super) struct RankWalk {
+    walk: Walk,
+    forward: Thinned,
+    backward: Thinned,
+}
+
+/// One rank whose last node has come.
+#[derive(Debug)]
+pub(super) struct RankWalked {
+    outcome: Outcome,
+    drift: Drift,
+}
+
+/// Nodes to list: how many there are, and the places of the first.
+#[derive(Debug, Default)]
+pub(super) struct Listed {
+    total: u64,
+    orders: Vec<u32>,
+}
+
+impl RankWalk {
+    /// The rank of `task` before its first node; `before` is the noise at the end of the rank's step before.
+    pub fn new(task: Task, place: Place, options: &Options, before: Option<Level>) -> Result<Self> {
+        let twin = options.noise_twin.as_ref().map(|path| Twin::read(path, place, options.threads)).transpose()?;
+        if let (Some(twin), Some(path)) = (&twin, &options.noise_twin) {
+            if twin.is_empty() {
+                let Place { step, rank } = place;
+                return Err(Error::unreadable(path, format!("the two golden runs have nothing to compare for step {step}, rank {rank}")));
+            }
         }
+        let noise = Noise::new(options.noise_multiple, twin, before);
+        Ok(RankWalk { walk: Walk::new(noise, task), forward: Thinned::default(), backward: Thinned::default() })
     }
-    let noise = Noise::new(options.noise_multiple, twin.as_ref(), noise_so_far.get(&place.rank).copied());
-    let mut walk = Walk::new(noise, file.task);
-    let (mut forward, mut backward) = (Thinned::default(), Thinned::default());
-    let (mut listed, mut listed_total) = (Vec::new(), 0);
-    for_each_node(file, place, options.threads, |node| {
-        walk.node(node);
-        if let Some((error, tolerance)) = walk.drift(node) {
-            let half = if matches!(node.phase, Phase::Backward | Phase::Gradient) { &mut backward } else { &mut forward };
+
+    /// Takes the next node.
+    pub fn node(&mut self, node: &NodeFacts) {
+        self.walk.node(node);
+        if let Some((error, tolerance)) = self.walk.drift(node) {
+            let half = if matches!(node.phase, Phase::Backward | Phase::Gradient) { &mut self.backward } else { &mut self.forward };
             half.push(node.order, error, tolerance);
         }
+    }
+
+    /// What the nodes came to.
+    pub fn end(self) -> RankWalked {
+        RankWalked { outcome: self.walk.end(), drift: Drift { forward: self.forward.finish(), backward: self.backward.finish() } }
+    }
+}
+
+/// Walks along the nodes of `place` in `file`.
+pub(super) fn read(file: &VisFile, place: Place, options: &Options, before: Option<Level>) -> Result<(RankWalked, Listed)> {
+    let mut walk = RankWalk::new(file.task, place, options, before)?;
+    let mut listed = Listed::default();
+    for_each_node(file, place, options.threads, |node| {
+        walk.node(node);
         if options.only.is_some_and(|only| only.takes(node)) {
-            listed_total += 1;
-            if listed.len() < options.top {
-                listed.push(node.order);
+            listed.total += 1;
+            if listed.orders.len() < options.top {
+                listed.orders.push(node.order);
             }
         }
     })?;
-    walk.end();
-    noise_so_far.insert(place.rank, walk.noise_level());
-    let compared = file.is_comparison();
-    let counts = counts(file, place, &walk.counts)?;
-    let line = |order: u32| -> Result<NodeLine> { Ok(stored(file, place, order)?.line) };
-    let mut found = walk.candidates.iter().filter(|_| compared);
-    let first = found.next();
-    let first_difference = match first {
-        Some(first) => Some(describe(file, place, counts.target_nodes, first)?),
-        None if file.task == Task::Structure => only_in_golden(file, place, counts.target_nodes)?,
-        None => None,
-    };
-    let others = found.filter(|other| is_origin(other)).take(options.top);
-    let runner_ups = others.map(|other| describe(file, place, counts.target_nodes, other)).collect::<Result<_>>()?;
-    let nearest_miss = if first_difference.is_none() && compared { miss(file, place, &walk)? } else { None };
-    Ok(RankReport {
-        step: place.step,
-        rank: place.rank,
-        counts,
-        first_verdict: walk.first_verdict.map(|(order, _)| line_with_frame(file, place, order)).transpose()?,
-        first_overflow: walk.first_overflow.map(|(order, _)| line_with_frame(file, place, order)).transpose()?,
-        flows_into: first.map(|first| flow(file, place, first)).transpose()?.unwrap_or_default(),
-        first_difference,
-        runner_ups,
-        nearest_miss,
-        listed: listed.into_iter().map(line).collect::<Result<_>>()?,
-        listed_total: options.only.map(|_| listed_total),
-        drift: Drift { forward: forward.finish(), backward: backward.finish() },
-    })
+    Ok((walk.end(), listed))
+}
+
+impl RankWalked {
+    /// The noise at the end.
+    pub fn level(&self) -> Level {
+        self.outcome.level
+    }
+
+    /// The report, its nodes described as they stand in `file`.
+    pub fn describe(self, file: &VisFile, place: Place, options: &Options, listed: &Listed) -> Result<RankReport> {
+        let RankWalked { outcome, drift } = self;
+        let compared = file.is_comparison();
+        let counts = counts(file, place, &outcome.counts)?;
+        let line = |order: &u32| -> Result<NodeLine> { Ok(stored(file, place, *order)?.line) };
+        let mut found = outcome.candidates.iter().filter(|_| compared);
+        let first = found.next();
+        let first_difference = match first {
+            Some(first) => Some(describe(file, place, counts.target_nodes, first)?),
+            None if file.task == Task::Structure => only_in_golden(file, place, counts.target_nodes)?,
+            None => None,
+        };
+        let others = found.filter(|other| is_origin(other)).take(options.top);
+        let runner_ups = others.map(|other| describe(file, place, counts.target_nodes, other)).collect::<Result<_>>()?;
+        let nearest_miss = if first_difference.is_none() && compared { miss(file, place, &outcome)? } else { None };
+        Ok(RankReport {
+            step: place.step,
+            rank: place.rank,
+            counts,
+            first_verdict: outcome.first_verdict.map(|(order, _)| line_with_frame(file, place, order)).transpose()?,
+            first_overflow: outcome.first_overflow.map(|(order, _)| line_with_frame(file, place, order)).transpose()?,
+            flows_into: first.map(|first| flow(file, place, first)).transpose()?.unwrap_or_default(),
+            first_difference,
+            runner_ups,
+            nearest_miss,
+            listed: listed.orders.iter().map(line).collect::<Result<_>>()?,
+            listed_total: options.only.map(|_| listed.total),
+            drift,
+        })
+    }
 }
 
 /// Whether a later candidate is a difference of its own. Inputs that nobody recorded making, and what turns up inside a
@@ -131,7 +180,7 @@ impl Counts {
 }
 
 /// Why nothing qualifies.
-fn miss(file: &VisFile, place: Place, walk: &Walk<'_>) -> Result<Option<Miss>> {
+fn miss(file: &VisFile, place: Place, walk: &Outcome) -> Result<Option<Miss>> {
     let node = |order: u32| -> Result<Option<NodeLine>> { Ok(Some(stored(file, place, order)?.line)) };
     Ok(Some(if let Some(grown) = walk.grown {
         let error = grown.output.is_finite().then_some(grown.output);

@@ -1,12 +1,9 @@
 //! Reads the target nodes of one rank in execution order: rows are parsed and measured by several threads, and handed to one
 //! consumer in order. Memory is bounded by a few thousand nodes.
 
-use super::cells::{for_each_row, Cells};
 use super::error::{Error, Result};
 use super::file::{Place, VisFile};
-use super::marks;
-use super::measure::{measure, Difference, Measured, Role};
-use crate::name::{self, Direction};
+use crate::facts::{for_each_row, measure, tensor_epsilon, Cells, NodeFacts, Verdict};
 use crate::visdb::{OverflowLevel, Task};
 use crossbeam_channel::{bounded, Receiver, Sender};
 use rusqlite::{Connection, OptionalExtension};
@@ -16,68 +13,6 @@ use std::path::Path;
 const BATCH: usize = 1_024;
 /// Consecutive nodes that one thread takes.
 const STRETCH: i64 = 8 * BATCH as i64;
-
-/// Which half of training a node belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
-    Forward,
-    Backward,
-    Gradient,
-    Other,
-}
-
-/// The verdict of a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Verdict {
-    NotCompared,
-    Pass,
-    Warning,
-    Error,
-}
-
-/// One row of a node.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct RowFacts {
-    pub role: Role,
-    pub measured: Measured,
-    /// Epsilon of the coarser dtype of the pair, 0 without one.
-    pub epsilon: f32,
-}
-
-/// One target node.
-#[derive(Clone, Debug)]
-#[allow(clippy::struct_excessive_bools)] // independent facts of the file, not states
-pub(super) struct NodeFacts {
-    pub order: u32,
-    /// Marks of the node's and its parent's name.
-    pub mark: u64,
-    pub parent: u64,
-    /// Mark of the forward call that a backward node belongs to, or of the module that a gradient belongs to; 0 if none.
-    pub forward: u64,
-    pub phase: Phase,
-    /// `0`, `1` or `9`, see [`name::NodeKind`].
-    pub is_api: bool,
-    pub is_collection: bool,
-    pub is_root: bool,
-    pub micro_step: u32,
-    pub matched: bool,
-    pub verdict: Verdict,
-    pub overflow: Option<OverflowLevel>,
-    pub is_distributed: bool,
-    /// Whether the results may be much smaller than what they are made from, so that rounding shows.
-    pub cancels: bool,
-    /// Whether the contents of its outputs are undefined.
-    pub is_uninitialised: bool,
-    pub modified: bool,
-    /// Whether this is a gradient that stands below the forward call, because nobody recorded the backward one.
-    pub is_early: bool,
-    pub rows: Vec<RowFacts>,
-}
-
-/// Elementwise sums and differences: rounding is relative to the larger operand, not to the result (Higham, section 1.7).
-const CANCELLING: [&str; 10] = ["add", "sub", "__add__", "__sub__", "__radd__", "__rsub__", "add_", "sub_", "__iadd__", "__isub__"];
-/// Their outputs hold whatever was in memory.
-const UNINITIALISED: [&str; 6] = ["empty", "empty_like", "empty_with_format", "new_empty_strided", "new_empty", "empty_strided"];
 
 struct Batch {
     nodes: Vec<NodeFacts>,
@@ -195,12 +130,8 @@ impl Reader<'_> {
         let name = text(1)?;
         let kind = text(2)?;
         let link = text(7)?;
-        let mut node = head(name);
+        let mut node = NodeFacts::new(name, text(3)?);
         node.order = u32::try_from(order).map_err(|_| Error::unreadable(self.path, format!("node_order {order} is out of range")))?;
-        let parent = text(3)?;
-        node.parent = marks::mark(parent);
-        node.is_root = parent.is_empty();
-        node.is_early = node.phase == Phase::Gradient && name::module_call(parent).is_some_and(|call| call.direction == Direction::Forward);
         node.is_api = kind == "1";
         node.is_collection = kind == "9";
         node.matched = !matches!(link.trim(), "" | "[]" | "null");
@@ -214,32 +145,25 @@ impl Reader<'_> {
         node.micro_step = row.get::<_, Option<i64>>(6).map_err(&fail)?.and_then(|step| u32::try_from(step).ok()).unwrap_or(0);
         node.is_distributed = row.get::<_, Option<i64>>(8).map_err(&fail)? == Some(1);
         node.modified = row.get::<_, Option<i64>>(11).map_err(&fail)? == Some(1);
-        node.rows = self.rows(name, text(9)?, text(10)?)?;
-        if node.matched && node.rows.iter().any(|row| row.measured.dtypes_differ) {
+        self.rows(&mut node, name, text(9)?, text(10)?)?;
+        if node.may_widen() {
             self.widen(&mut node, link)?;
         }
         Ok(node)
     }
 
-    fn rows(&self, node: &str, inputs: &str, outputs: &str) -> Result<Vec<RowFacts>> {
-        let mut rows = Vec::new();
+    fn rows(&self, facts: &mut NodeFacts, node: &str, inputs: &str, outputs: &str) -> Result<()> {
         let mut take = |text: &str, is_output: bool| {
-            for_each_row(text, |row_name, cells: &Cells<'_>| {
-                let measured = measure(cells, self.task);
-                let role = role(node, row_name, is_output, &measured);
-                rows.push(RowFacts { role, measured, epsilon: measured.dtype.epsilon() });
-            })
-            .map_err(|error| Error::unreadable(self.path, format!("node {node}: its parameters cannot be read ({error})")))
+            for_each_row(text, |row, cells: &Cells<'_>| facts.push_row(node, row, is_output, measure(cells, self.task)))
+                .map_err(|error| Error::unreadable(self.path, format!("node {node}: its parameters cannot be read ({error})")))
         };
         take(inputs, false)?;
-        take(outputs, true)?;
-        Ok(rows)
+        take(outputs, true)
     }
 
     /// Takes the dtypes of the golden node into account where they differ.
     fn widen(&self, node: &mut NodeFacts, link: &str) -> Result<()> {
-        // Nothing is coarser than what has 8 bits, and a bfloat16 faces something finer.
-        if !self.indexed || node.rows.iter().all(|row| !row.measured.dtypes_differ || row.epsilon >= f32::EPSILON * 65536.0) {
+        if !self.indexed {
             return Ok(());
         }
         let fail = Error::sqlite(self.path);
@@ -254,74 +178,9 @@ impl Reader<'_> {
         let mut coarsest = 0f32;
         for text in [inputs, outputs].into_iter().flatten() {
             // A golden text that cannot be read widens nothing.
-            let _ = for_each_row(&text, |_, cells: &Cells<'_>| {
-                if cells.kind.text().contains("Tensor") {
-                    coarsest = coarsest.max(super::noise::dtype(cells.dtype.text()).epsilon());
-                }
-            });
+            let _ = for_each_row(&text, |_, cells: &Cells<'_>| coarsest = coarsest.max(tensor_epsilon(cells)));
         }
-        for row in node.rows.iter_mut().filter(|row| row.measured.dtypes_differ && row.epsilon > 0.0) {
-            row.epsilon = row.epsilon.max(coarsest);
-        }
+        node.widen(coarsest);
         Ok(())
-    }
-}
-
-/// What the name alone tells.
-fn head(name: &str) -> NodeFacts {
-    let direction = name::module_call(name).map(|call| call.direction).or_else(|| name::api_direction(name).map(|api| api.1));
-    let (phase, forward) = if name::is_parameters_grad(name) {
-        (Phase::Gradient, name::parameters_grad_owner(name).map_or(0, |(owner, _)| marks::mark(owner)))
-    } else {
-        match direction {
-            Some(Direction::Forward) => (Phase::Forward, name::module_call(name).map_or(0, |call| marks::mark(call.base))),
-            Some(Direction::Backward) => (Phase::Backward, name::forward_twin(name).map_or(0, |twin| marks::mark(&twin))),
-            None => (Phase::Other, 0),
-        }
-    };
-    let api = name::api_name(name).unwrap_or("");
-    NodeFacts {
-        order: 0,
-        mark: marks::mark(name),
-        parent: 0,
-        forward,
-        phase,
-        is_api: false,
-        is_collection: false,
-        is_root: false,
-        micro_step: 0,
-        matched: false,
-        verdict: Verdict::NotCompared,
-        overflow: None,
-        is_distributed: false,
-        cancels: CANCELLING.contains(&api),
-        is_uninitialised: UNINITIALISED.contains(&api),
-        modified: false,
-        is_early: false,
-        rows: Vec::new(),
-    }
-}
-
-/// What a row is to its node.
-pub(super) fn role(node: &str, row: &str, is_output: bool, measured: &Measured) -> Role {
-    if name::is_parameters_grad(node) {
-        return Role::Gradient;
-    }
-    if is_output {
-        return Role::Output;
-    }
-    let place = row.strip_prefix(node).unwrap_or("");
-    if place.starts_with(".parameters.") || place == ".parameters" {
-        Role::Parameter
-    } else if measured.is_scalar {
-        Role::Argument
-    } else {
-        Role::Input
-    }
-}
-
-impl RowFacts {
-    pub fn is_compared(&self) -> bool {
-        self.measured.difference != Difference::NotCompared
     }
 }

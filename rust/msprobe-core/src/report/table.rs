@@ -1,9 +1,9 @@
 //! Nodes and parameters as columns: record batches of Arrow, a few thousand nodes each, however large the file.
 
-use super::cells::{for_each_row, Cell, Members};
 use super::error::{Error, Result};
 use super::evidence::verdict;
 use super::file::{Place, VisFile};
+use crate::facts::{for_each_row, Cell, Members};
 use crate::name;
 use crate::visdb::Side;
 use arrow_array::builder::{Float64Builder, Int64Builder, StringBuilder};

@@ -1,11 +1,9 @@
 //! The tolerance of a row: from the dtypes met so far, or from a second golden run.
 
 use super::answer::TwinNodes;
-use super::measure::{Difference, Role};
 use super::noise::EPSILON_OF_STATISTICS;
-use super::scan::NodeFacts;
-use super::scan::RowFacts;
 use super::twin::Twin;
+use crate::facts::{Difference, NodeFacts, Role, RowFacts};
 
 /// How much noise there is at the end of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -18,9 +16,9 @@ pub(super) struct Level {
 
 /// The noise of one rank, as far as the walk has come.
 #[derive(Clone, Debug)]
-pub(super) struct Noise<'a> {
+pub(super) struct Noise {
     multiple: f32,
-    twin: Option<&'a Twin>,
+    twin: Option<Twin>,
     /// Coarsest epsilon of any data so far: what is computed from bfloat16 data has its noise, whatever type it is kept in.
     ambient: f32,
     /// The same of data whose dtypes differ between the sides.
@@ -32,9 +30,9 @@ pub(super) struct Noise<'a> {
     pristine: bool,
 }
 
-impl<'a> Noise<'a> {
+impl Noise {
     /// The noise at the beginning of a step; `before` is that of the step before.
-    pub fn new(multiple: f64, twin: Option<&'a Twin>, before: Option<Level>) -> Self {
+    pub fn new(multiple: f64, twin: Option<Twin>, before: Option<Level>) -> Self {
         let Level { ambient, grown, of_twin } = before.unwrap_or_default();
         Noise { multiple: multiple as f32, twin, ambient, mixed: 0.0, grown, of_twin, pristine: before.is_none() }
     }
@@ -46,7 +44,7 @@ impl<'a> Noise<'a> {
 
     /// Takes note of a node: its dtypes, and whether the second golden run has it.
     pub fn meet(&mut self, node: &NodeFacts) {
-        if let Some(twin) = self.twin.filter(|_| node.rows.iter().any(RowFacts::is_compared)) {
+        if let Some(twin) = self.twin.as_ref().filter(|_| node.rows.iter().any(RowFacts::is_compared)) {
             let known = twin.tolerance(node.mark).is_some();
             self.of_twin.found += u64::from(known);
             self.of_twin.not_found += u64::from(!known);
@@ -82,7 +80,7 @@ impl<'a> Noise<'a> {
         };
         // Where the sides compute in different types, single elements differ by far more than the norm does.
         let floors = [floor, floor * row.measured.reach, floor];
-        match self.twin.and_then(|twin| twin.tolerance(node.mark)) {
+        match self.twin.as_ref().and_then(|twin| twin.tolerance(node.mark)) {
             Some(seen) => [0, 1, 2].map(|i| seen[i].max(floors[i])),
             None => floors,
         }

@@ -19,9 +19,8 @@
 //! the same tensor.
 
 use super::candidate::{Candidate, RowAt, What};
-use super::measure::{Break, Difference, Role};
-use super::scan::{NodeFacts, Phase, RowFacts, Verdict};
 use super::tolerance::{Level, Noise};
+use crate::facts::{Break, Difference, NodeFacts, Phase, Role, RowFacts, Verdict};
 use crate::visdb::{OverflowLevel, Task};
 use std::collections::{HashMap, HashSet};
 
@@ -78,10 +77,10 @@ pub(super) struct Counts {
     pub modified: u64,
 }
 
-/// The walk under way, and its result.
+/// The walk under way.
 #[derive(Debug)]
-pub(super) struct Walk<'a> {
-    noise: Noise<'a>,
+pub(super) struct Walk {
+    noise: Noise,
     task: Task,
     pending: HashMap<u64, Pending>,
     /// Values beyond noise that recorded nodes made.
@@ -91,6 +90,13 @@ pub(super) struct Walk<'a> {
     /// Forward calls and modules something of which is beyond noise.
     parted_forward: HashSet<u64>,
     communications: u32,
+    outcome: Outcome,
+}
+
+/// What the walk came to.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Outcome {
+    /// The first ones, in the order of their time.
     pub candidates: Vec<Candidate>,
     pub grown: Option<Grown>,
     pub counts: Counts,
@@ -99,6 +105,8 @@ pub(super) struct Walk<'a> {
     pub first_overflow: Option<(u32, OverflowLevel)>,
     /// The input that comes nearest to the tolerance without exceeding it, or the output: order, error, tolerance.
     pub nearest: Option<(u32, f32, f32)>,
+    /// The noise at the end, for the next step of the rank.
+    pub level: Level,
 }
 
 /// The rows of a node, judged.
@@ -112,8 +120,8 @@ struct Judged {
     scale: f32,
 }
 
-impl<'a> Walk<'a> {
-    pub fn new(noise: Noise<'a>, task: Task) -> Self {
+impl Walk {
+    pub fn new(noise: Noise, task: Task) -> Self {
         Walk {
             noise,
             task,
@@ -122,12 +130,7 @@ impl<'a> Walk<'a> {
             made_unmatched: HashMap::new(),
             parted_forward: HashSet::new(),
             communications: 0,
-            candidates: Vec::new(),
-            grown: None,
-            counts: Counts::default(),
-            first_verdict: None,
-            first_overflow: None,
-            nearest: None,
+            outcome: Outcome::default(),
         }
     }
 
@@ -159,17 +162,13 @@ impl<'a> Walk<'a> {
         parent.gradients.truncate(OPEN);
     }
 
-    /// What is left when the last node has come: a file without a root leaves its top level open.
-    pub fn end(&mut self) {
+    /// The outcome when the last node has come; a file without a root leaves its top level open.
+    pub fn end(mut self) -> Outcome {
         let left: Vec<Pending> = self.pending.drain().map(|(_, pending)| pending).collect();
         for candidate in left.into_iter().flat_map(|p| p.open.into_iter().map(|o| o.candidate).chain(p.gradients)) {
             self.propose(candidate);
         }
-    }
-
-    /// The noise as it stands now, for the next step of the rank.
-    pub fn noise_level(&self) -> Level {
-        self.noise.level()
+        Outcome { level: self.noise.level(), ..self.outcome }
     }
 
     /// Relative error and tolerance of a node's worst output (or gradient), for the drift; an error of infinity: beyond any number.
@@ -192,7 +191,7 @@ impl<'a> Walk<'a> {
     }
 
     fn count(&mut self, node: &NodeFacts) {
-        let counts = &mut self.counts;
+        let counts = &mut self.outcome.counts;
         counts.nodes += 1;
         counts.modified += u64::from(node.modified);
         // The roots face each other and hold nothing.
@@ -204,12 +203,12 @@ impl<'a> Walk<'a> {
         }
         if let Some(level) = node.overflow {
             counts.overflow[level as usize] += 1;
-            if self.first_overflow.is_none_or(|(_, worst)| level > worst) {
-                self.first_overflow = Some((node.order, level));
+            if self.outcome.first_overflow.is_none_or(|(_, worst)| level > worst) {
+                self.outcome.first_overflow = Some((node.order, level));
             }
         }
-        if node.verdict >= Verdict::Warning && self.first_verdict.is_none() && !node.is_collection && !node.is_root {
-            self.first_verdict = Some((node.order, node.verdict));
+        if node.verdict >= Verdict::Warning && self.outcome.first_verdict.is_none() && !node.is_collection && !node.is_root {
+            self.outcome.first_verdict = Some((node.order, node.verdict));
         }
     }
 
@@ -226,12 +225,12 @@ impl<'a> Walk<'a> {
 
     fn judge_matched(&mut self, node: &NodeFacts, start: u32, below: &mut Pending) {
         let judged = self.judge(node);
-        self.counts.compared_rows += u64::from(judged.compared);
-        self.counts.compared_nodes += u64::from(judged.compared > 0);
+        self.outcome.counts.compared_rows += u64::from(judged.compared);
+        self.outcome.counts.compared_nodes += u64::from(judged.compared > 0);
         if judged.dirty.is_empty() && below.open.is_empty() && below.gradients.is_empty() {
             return;
         }
-        self.counts.beyond_nodes += u64::from(!judged.dirty.is_empty());
+        self.outcome.counts.beyond_nodes += u64::from(!judged.dirty.is_empty());
         let found = Found { node, start, judged: &judged };
         let parameters = self.parameters(&found, below);
         let inputs = self.inputs(&found, below, parameters);
@@ -264,8 +263,8 @@ impl<'a> Walk<'a> {
             }
             if excess > 1.0 {
                 judged.dirty.push((at as u32, row.role, error, tolerance, broken));
-            } else if error > 0.0 && self.nearest.is_none_or(|(_, e, t)| excess > e / t) {
-                self.nearest = Some((node.order, error, tolerance));
+            } else if error > 0.0 && self.outcome.nearest.is_none_or(|(_, e, t)| excess > e / t) {
+                self.outcome.nearest = Some((node.order, error, tolerance));
             }
         }
         judged
@@ -388,8 +387,8 @@ impl<'a> Walk<'a> {
     /// Noise left the tolerance without standing out: from here on it is this large.
     fn grow(&mut self, found: &Found<'_>, candidate: &Candidate) {
         let input = found.judged.input.map_or(0.0, |i| i.1);
-        if self.grown.is_none() {
-            self.grown = Some(Grown { order: found.node.order, input, output: candidate.error, tolerance: candidate.tolerance });
+        if self.outcome.grown.is_none() {
+            self.outcome.grown = Some(Grown { order: found.node.order, input, output: candidate.error, tolerance: candidate.tolerance });
         }
         if candidate.broken.is_none() {
             self.noise.raise(candidate.error);
@@ -440,10 +439,10 @@ impl<'a> Walk<'a> {
 
     /// Keeps a candidate if it is among the first.
     fn propose(&mut self, candidate: Candidate) {
-        let at = self.candidates.partition_point(|kept| kept.key() <= candidate.key());
+        let at = self.outcome.candidates.partition_point(|kept| kept.key() <= candidate.key());
         if at < KEPT {
-            self.candidates.insert(at, candidate);
-            self.candidates.truncate(KEPT);
+            self.outcome.candidates.insert(at, candidate);
+            self.outcome.candidates.truncate(KEPT);
         }
     }
 }

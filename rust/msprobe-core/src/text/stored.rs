@@ -1,5 +1,7 @@
 //! The text rule for values of a parameter row: quotes out, `None` becomes `null`, long decimals are cut.
 
+use std::borrow::Cow;
+
 use super::{decimal, json, words};
 
 /// Appends a text as it is stored in a row: all `'` removed, then every `None` replaced by `null`, then the decimal rule.
@@ -36,6 +38,18 @@ pub fn push_cleaned_json(out: &mut Vec<u8>, text: &str) {
         json::escape_tail(out, start);
     }
     out.push(b'"');
+}
+
+/// A text as it is stored in a row.
+#[must_use]
+pub fn cleaned(text: &str) -> Cow<'_, str> {
+    if is_ordinary(text.as_bytes()) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = Vec::with_capacity(text.len());
+    push_cleaned(&mut out, text);
+    // Only whole characters are taken out or replaced.
+    Cow::Owned(String::from_utf8_lossy(&out).into_owned())
 }
 
 /// Whether a text is surely stored as it is: nothing to escape, no `'`, no `N` of `None`, not like a number.

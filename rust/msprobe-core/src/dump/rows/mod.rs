@@ -177,6 +177,13 @@ impl<'a> Row<'a> {
         self.text(Field::Type)
     }
 
+    /// Whether the row is a process group, most fields of which are not shown.
+    #[inline]
+    #[must_use]
+    pub fn is_process_group(&self) -> bool {
+        self.type_text() == "torch.ProcessGroup"
+    }
+
     /// The checksum text; empty if it is no text.
     #[inline]
     #[must_use]

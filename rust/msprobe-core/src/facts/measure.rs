@@ -1,7 +1,7 @@
 //! How far the two sides of one parameter row are apart.
 
 use super::cells::Cells;
-use super::noise::{dtype, Dtype};
+use super::dtype::{dtype, Dtype};
 use crate::visdb::Task;
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +37,7 @@ pub enum Break {
 
 /// The difference of one row.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Difference {
+pub(crate) enum Difference {
     /// Nothing could be compared.
     NotCompared,
     /// Relative errors of `Norm`, of the extremes, and of `Mean` against the root mean square; NaN where there is none. In
@@ -49,7 +49,7 @@ pub(super) enum Difference {
 
 /// One row, measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Measured {
+pub(crate) struct Measured {
     pub difference: Difference,
     pub dtype: Dtype,
     /// Whether the verdict's messages say that the dtypes differ.
@@ -67,7 +67,7 @@ pub(super) struct Measured {
 const NOT_NUMBER: [f32; 3] = [f32::NAN; 3];
 
 /// Measures a row of a file of kind `task`.
-pub(super) fn measure(cells: &Cells<'_>, task: Task) -> Measured {
+pub(crate) fn measure(cells: &Cells<'_>, task: Task) -> Measured {
     let messages = cells.messages.text();
     let type_of = dtype(cells.dtype.text());
     let is_scalar = is_scalar(cells);

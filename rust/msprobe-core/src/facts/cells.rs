@@ -10,7 +10,7 @@ use std::fmt;
 
 /// One value of a row.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) enum Cell<'a> {
+pub(crate) enum Cell<'a> {
     /// Absent, null, or something that is neither text nor number.
     #[default]
     None,
@@ -62,7 +62,7 @@ fn number(text: &str) -> Option<f64> {
 
 /// The cells of one row that tell target and golden apart.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Cells<'a> {
+pub(crate) struct Cells<'a> {
     pub kind: Cell<'a>,
     pub dtype: Cell<'a>,
     pub shape: Cell<'a>,
@@ -79,7 +79,7 @@ pub(super) struct Cells<'a> {
 }
 
 /// Names of the statistics in the order of [`Cells::statistics`].
-pub(super) const STATISTICS: [&str; 4] = ["Max", "Min", "Mean", "Norm"];
+pub(crate) const STATISTICS: [&str; 4] = ["Max", "Min", "Mean", "Norm"];
 
 impl<'a> Cells<'a> {
     fn slot(&mut self, key: &str) -> Option<&mut Cell<'a>> {
@@ -191,7 +191,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Cells<'a> {
 
 /// Every member of a row, in order.
 #[derive(Debug)]
-pub(super) struct Members<'a>(pub Vec<(Cow<'a, str>, Cell<'a>)>);
+pub(crate) struct Members<'a>(pub Vec<(Cow<'a, str>, Cell<'a>)>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -216,7 +216,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
 }
 
 /// Calls `each` with name and cells of every row of `input_data` or `output_data`, in order. An empty text has no rows.
-pub(super) fn for_each_row<'a, R: Deserialize<'a>>(text: &'a str, each: impl FnMut(&str, &R)) -> Result<(), serde_json::Error> {
+pub(crate) fn for_each_row<'a, R: Deserialize<'a>>(text: &'a str, each: impl FnMut(&str, &R)) -> Result<(), serde_json::Error> {
     struct Rows<F, R>(F, std::marker::PhantomData<R>);
     impl<'de, R: Deserialize<'de>, F: FnMut(&str, &R)> Visitor<'de> for Rows<F, R> {
         type Value = ();

@@ -5,7 +5,7 @@
 
 /// The hash under way.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Fnv(u64);
+pub(crate) struct Fnv(u64);
 
 impl Default for Fnv {
     fn default() -> Self {
@@ -26,7 +26,7 @@ impl Fnv {
 }
 
 /// The mark of a text.
-pub(super) fn mark(text: &str) -> u64 {
+pub(crate) fn mark(text: &str) -> u64 {
     let mut hash = Fnv::default();
     hash.write(text.as_bytes());
     hash.value()
