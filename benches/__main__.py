@@ -16,6 +16,7 @@ BENCHES = (
     "whole_commands",
     "reading",
     "two_million_nodes",
+    "report",
     "many_ranks",
     "floor",
     "profile",

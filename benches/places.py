@@ -12,6 +12,9 @@ from benches.large_dump import grow
 WORK = Path(os.environ.get("MSPROBE_BENCH_DIR", Path(__file__).parent.parent / "out" / "bench"))
 OURS = Path(sys.executable).parent / "msprobe-rs"
 
+LARGE = WORK / "two_million_nodes.vis.db"
+"""The largest comparison, which one bench leaves for another."""
+
 TARGET = (1e-6, 1)
 GOLDEN = (1e-3, 0)
 """Noise and seed of the two sides."""

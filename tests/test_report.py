@@ -225,7 +225,9 @@ def test_only_lists_what_was_asked_for(msprobe: Command, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("content", "text"), [(b"", "is empty"), (b"x" * 5000, "not a SQLite database"), (None, "cannot open")], ids=["empty", "text", "absent"]
+    ("content", "text"),
+    [(b"", "is empty"), (b"x" * 5000, "not a SQLite database"), (None, "no such file")],
+    ids=["empty", "text", "absent"],
 )
 def test_what_is_no_result_is_one_line(content: bytes | None, text: str, msprobe: Command, tmp_path: Path) -> None:
     file = tmp_path / "x.vis.db"

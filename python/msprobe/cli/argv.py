@@ -179,4 +179,4 @@ def _similar(text: str, table: Iterable[str]) -> str:
     from difflib import get_close_matches
 
     close = get_close_matches(text.partition("=")[0], list(table), n=1)
-    return f"; did you mean {close[0]}?" if close else ""
+    return f" (did you mean {close[0]}?)" if close else ""

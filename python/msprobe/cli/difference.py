@@ -77,13 +77,26 @@ def evidence(found: dict[str, Any]) -> str:
     if (inputs := found["inputs"]) and found["what"] == "computation":
         words.append(f"inputs agree (largest relative difference {error(inputs['error'])}, noise {inputs['noise']:.1g})")
     if row := found["evidence"]:
-        change = f"{row['row']} {row['statistic']} {_number(row['golden'])} -> {_number(row['target'])} ({_by(row)})"
+        change = _change(row)
         words.append(f"first seen at {row['node']}: {change}" if row.get("node") else change)
     if found["is_random"]:
         words.append("it draws random numbers: do the seeds agree?")
     if found["is_communication"]:
         words.append("a communication: its cause may be another rank")
     return f"{found['what']}: {'; '.join(words)}" if words else str(found["what"])
+
+
+def _change(row: dict[str, Any]) -> str:
+    """From golden to the target."""
+    change = f"{_number(row['golden'])} -> {_number(row['target'])}"
+    if shown := DISTANCES.get(row["statistic"]):
+        beside = f"; {shown} {change}" if row["golden"] or row["target"] else ""
+        return f"{row['row']} {row['statistic']} ({_by(row)}{beside})"
+    return f"{row['row']} {row['statistic']} {change} ({_by(row)})"
+
+
+DISTANCES = {"EucDist": "Norm", "MaxAbsErr": "Max", "md5": "Norm"}
+"""What is not one value on each side, with the statistic that is shown beside it."""
 
 
 def elements(tensor: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from msprobe.cli import log
+from msprobe.cli import log, request
 from msprobe.cli.exits import Exit, Refusal
 
 FILES = ("dump.json", "construct.json", "stack.json")
@@ -26,7 +26,7 @@ def dump(path: str) -> Exit:
     """
     root = Path(path)
     if not root.is_dir():
-        raise Refusal(f"{path}: no such folder; give the folder of a rank, of ranks or of steps")
+        raise Refusal(f"{path}: {request.no_folder(path)}")
     problems = 0
     for rank in _ranks(root):
         missing = [name for name in FILES if not (rank / name).is_file()]

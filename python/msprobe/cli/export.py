@@ -89,16 +89,20 @@ def export(
 ) -> int:
     """Write a finished file as something else: a page, or a table with one row for each parameter."""
     from msprobe import _native
-    from msprobe.cli import log
+    from msprobe.cli import finished, log
     from msprobe.cli.argv import UsageProblem
     from msprobe.cli.exits import Exit, Refusal
 
     path = Path(output)
     kind = path.suffix.lower()
     if kind not in WRITERS and kind not in TABLES:
-        raise UsageProblem(f"-o {output}: the ending must be one of {ENDINGS}")
+        swapped = (
+            f"; did you mean export {output} -o {file}?" if output.endswith(".db") and Path(file).suffix in {*WRITERS, *TABLES} else ""
+        )
+        raise UsageProblem(f"-o {output}: the ending must be one of {ENDINGS}{swapped}")
     if kind in WRITERS and (nodes or golden or rank is not None or step is not None):
         raise UsageProblem(f"-o {output}: a page shows all of the file; --nodes, --golden, --rank and --step are for tables")
+    finished.check(file)
     if path.is_dir():
         raise Refusal(f"{output}: cannot be written: a folder has this name")
     if not path.parent.is_dir():

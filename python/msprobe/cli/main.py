@@ -52,8 +52,7 @@ def _run(words: list[str]) -> int:
     if words[0] == "-" or not words[0].startswith("-"):
         name, rest = words[0], words[1:]
         if name not in commands:
-            shown = [known for known in commands if not commands[known].hidden]
-            raise argv.UsageProblem(f"unknown command {name}; commands are {', '.join(shown)}")
+            raise argv.UsageProblem(_unknown(name, [known for known in commands if not commands[known].hidden]))
         words = argv.normalise(rest, options_of(commands[name].params))
         command, prog_name = commands[name], f"{prog_name} {name}"
     else:
@@ -68,6 +67,18 @@ def _run(words: list[str]) -> int:
     _warn_of_conflict()
     status = command.main(args=words, prog_name=prog_name, standalone_mode=False)
     return int(status or 0)
+
+
+def _unknown(name: str, commands: list[str]) -> str:
+    """What to say to a word that is no command."""
+    from difflib import get_close_matches
+
+    if os.path.exists(name):  # noqa: PTH110 - pathlib costs start-up time here
+        command = f"report {name}" if name.endswith(".vis.db") else f"graph_visualize -tp {name} -o out"
+        return f"{name} is no command; to look at it: {_program()} {command}"
+    close = get_close_matches(name, commands, n=1)
+    told = f"did you mean {close[0]}? " if close else ""
+    return f"unknown command {name}; {told}commands are {', '.join(commands)}"
 
 
 def _program() -> str:
@@ -115,8 +126,7 @@ def _failed(error: BaseException) -> int:
         return Exit.INTERRUPTED
     # BadParameter is the public name; its base is what Typer raises for all wrong usage.
     if isinstance(error, (UsageProblem, typer.BadParameter.__base__ or typer.BadParameter)):
-        text = getattr(error, "format_message", error.__str__)()
-        log.error(f"{text.rstrip('.')}; see {_program()} {_command()}--help")
+        log.error(f"{_wrong_usage(error)}; see {_program()} {_command()}--help")
         return Exit.USAGE
     if isinstance(error, OSError):
         # A full disk behind standard output, for example: the system's fault, not ours.
@@ -127,6 +137,17 @@ def _failed(error: BaseException) -> int:
         return Exit.FAILED
     log.error(f"a defect of ours: {type(error).__name__}: {error}; please report it with the output of MSPROBE_LOG_LEVEL=0")
     return Exit.FAILED
+
+
+def _wrong_usage(error: BaseException) -> str:
+    """What Typer found, in the words of the normaliser."""
+    parameter = getattr(error, "param", None)
+    text = str(getattr(error, "format_message", error.__str__)()).rstrip(".")
+    if parameter is None:
+        words = text.removeprefix("Got unexpected extra argument(s) (").removeprefix("Got unexpected extra argument (")
+        return f"{words.removesuffix(')')}: one word too many" if words != text else text
+    name = "/".join(parameter.opts) if parameter.param_type_name == "option" else parameter.metavar
+    return f"{name} is missing" if text.startswith("Missing") else f"{name}: {getattr(error, 'message', text)}"
 
 
 def _command() -> str:

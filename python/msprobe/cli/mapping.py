@@ -39,6 +39,7 @@ def mapping(
     """
     from msprobe.cli import log
     from msprobe.cli.exits import Exit, Refusal
+    from msprobe.cli.request import no_folder, on_disk
 
     if action != "suggest":
         raise Refusal(f"mapping {action}: there is only mapping suggest", Exit.USAGE)
@@ -47,6 +48,9 @@ def mapping(
     from msprobe import _native
 
     expand = os.path.expanduser
+    for option, path in (("-tp", target_path), ("-gp", golden_path)):
+        if not os.path.isdir(on_disk(path)):  # noqa: PTH112 - pathlib costs start-up time here
+            raise Refusal(f"{option} {path}: {no_folder(path)}")
     try:
         found = json.loads(_native.suggest_mapping(expand(target_path), expand(golden_path)))
     except _native.EngineError as error:

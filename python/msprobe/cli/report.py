@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from msprobe.cli import difference
+from msprobe.cli import difference, finished, log
 from msprobe.cli.answer import LEVELS, VERDICTS, failure
+from msprobe.cli.exits import Exit, Refusal
 
 EXAMPLES = """\
 Examples:
@@ -29,11 +30,17 @@ LOOK = "What to look at"
 OUTPUT = "Output"
 
 
+MODES = {"summary": "statistics", "all": "tensor"}
+"""What a file calls by other words than dumps and people."""
+
+
 def report(
     file: Annotated[str, typer.Argument(metavar="FILE.vis.db", help="A comparison, also one that msProbe wrote.")],
     rank: Annotated[int | None, typer.Option("--rank", metavar="N", min=0, rich_help_panel=LOOK, help="Only this rank.")] = None,
     step: Annotated[int | None, typer.Option("--step", metavar="N", min=0, rich_help_panel=LOOK, help="Only this step.")] = None,
-    top: Annotated[int, typer.Option("--top", metavar="N", rich_help_panel=LOOK, help="Runner-ups and listed nodes of a rank (5).")] = 5,
+    top: Annotated[
+        int, typer.Option("--top", metavar="N", min=0, rich_help_panel=LOOK, help="Runner-ups and listed nodes of a rank (5).")
+    ] = 5,
     only: Annotated[
         str | None,
         typer.Option("--only", metavar="error|warning|unmatched|overflow", rich_help_panel=LOOK, help="List nodes of this kind."),
@@ -50,16 +57,15 @@ def report(
 ) -> int:
     """Say where two runs first part, with the evidence, for a finished file."""
     from msprobe import _native
-    from msprobe.cli import log
-    from msprobe.cli.exits import Exit, Refusal
 
     try:
-        text = _native.report(file, step=step, rank=rank, top=max(top, 0), only=only, noise_twin=noise_twin)
+        for path in filter(None, (file, noise_twin)):
+            finished.check(path)
+        text = _native.report(file, step=step, rank=rank, top=top, only=only, noise_twin=noise_twin)
     except _native.EngineError as error:
-        status, message = error.args
-        if as_json:
-            log.answer(json.dumps(failure(message, Exit(status))))
-        raise Refusal(message, Exit(status)) from error
+        raise refused(Refusal(error.args[1], Exit(error.args[0])), as_json) from error
+    except Refusal as refusal:
+        raise refused(refusal, as_json) from None
     answer = json.loads(text)
     if as_json:
         log.answer(text)
@@ -71,11 +77,18 @@ def report(
     return Exit.TOO_BAD if fail_on and bad else Exit.DONE
 
 
+def refused(refusal: Refusal, as_json: bool) -> Refusal:
+    """Tells programs too."""
+    if as_json:
+        log.answer(json.dumps(failure(str(refusal), refusal.status)))
+    return refusal
+
+
 def lines(answer: dict[str, Any]) -> Iterator[str]:
     """The answer a person reads first."""
     total, ranks = answer["totals"], answer["ranks"]
     where = f"step{ranks[0]['step']}/rank{ranks[0]['rank']}" if len(ranks) == 1 else f"{len(ranks)} ranks"
-    yield f"target   {where}   {total['target_nodes']:,} nodes   {answer['task']}".rstrip()
+    yield f"target   {where}   {total['target_nodes']:,} nodes   {MODES.get(answer['task'], answer['task'])}".rstrip()
     if answer["graph_type"] != "build":
         yield f"golden   {where}   {total['golden_nodes']:,} nodes"
         yield f"matched  {total['matched']:,}   only in target {total['only_target']:,}   only in golden {total['only_golden']:,}"

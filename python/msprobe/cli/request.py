@@ -54,6 +54,41 @@ class Options:
 NOT_YET = "{} is not supported by this version yet; run without it"
 
 
+WANTED = "name the folder of a rank, of ranks or of steps"
+
+
+def on_disk(path: str) -> bytes:
+    """The path as the system takes it: words are read as UTF-8 here, whatever the locale."""
+    return os.path.expanduser(path).encode("utf-8", "surrogateescape")  # noqa: PTH111
+
+
+def no_folder(path: str) -> str:
+    """What is wrong with a dump that is no folder, and what to do."""
+    if not os.path.exists(on_disk(path)):  # noqa: PTH110 - pathlib costs start-up time here
+        return f"no such folder; {WANTED}"
+    if path.endswith(".vis.db"):
+        return f"is a finished file, not a dump; look at it: msprobe-rs report {path}"
+    if path.endswith(".json"):
+        return f"is a file; name the folder it lies in: {os.path.dirname(path) or '.'}"  # noqa: PTH120
+    return f"is a file; {WANTED}"
+
+
+def check_folders(options: Options) -> None:
+    """Raises a `Refusal` for a dump that is no folder, before anything is begun."""
+    for option, path in (("-tp", options.target), ("-gp", options.golden), ("--noise-twin", options.noise_twin)):
+        name = on_disk(path)
+        if option == "--noise-twin" and os.path.isfile(name):  # noqa: PTH113
+            with open(name, "rb") as file:  # noqa: PTH123
+                if file.read(len(SQLITE)) != SQLITE:
+                    raise Refusal(f"{option} {path}: is neither a dump nor a finished comparison (*.vis.db)")
+        elif path and not os.path.isdir(name):  # noqa: PTH112
+            raise Refusal(f"{option} {path}: {no_folder(path)}")
+
+
+SQLITE = b"SQLite format 3\0"
+"""How a `*.vis.db` begins."""
+
+
 def check(options: Options) -> Iterator[str]:
     """Yields warnings.
 
@@ -62,6 +97,8 @@ def check(options: Options) -> Iterator[str]:
     """
     if options.json and options.progress_log:
         raise Refusal("--json and -progress_log both write to standard output; use one of them", Exit.USAGE)
+    if options.noise_twin and not options.golden:
+        raise Refusal("--noise-twin needs -gp, the golden run that it is a second run of", Exit.USAGE)
     merge = options.merge
     if merge.rank_size and not (merge.tp and merge.pp):
         raise Refusal("--rank_size also needs --tp and --pp")

@@ -49,6 +49,7 @@ def _engine(options: request.Options) -> answer.Summary:
     algorithms = _algorithms(options)
     with progress.reporter(options) as reporter:
         try:
+            request.check_folders(options)
             summary: answer.Summary = json.loads(
                 _native.graph_visualize(text, reporter.tell, reporter.log if options.tensor_log else None, algorithms)
             )
@@ -56,6 +57,9 @@ def _engine(options: request.Options) -> answer.Summary:
             status, message = error.args
             reporter.fail(message)
             raise Refusal(message, Exit(status)) from error
+        except Refusal as refusal:
+            reporter.fail(str(refusal))
+            raise
         except Stopped as stopped:
             reporter.fail(stopped.message)
             raise Refusal(stopped.message, stopped.status) from None

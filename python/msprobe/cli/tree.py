@@ -7,6 +7,10 @@ from typing import Annotated
 
 import typer
 
+from msprobe.cli import finished, log
+from msprobe.cli.exits import Exit, Refusal
+from msprobe.cli.report import refused
+
 EXAMPLES = """\
 Examples:
   two levels from the top, or more:
@@ -38,17 +42,14 @@ def tree(
 ) -> int:
     """Print the tree: E error, W warning, . pass, + only on this side, and nothing where nothing was compared."""
     from msprobe import _native
-    from msprobe.cli import log
-    from msprobe.cli.answer import failure
-    from msprobe.cli.exits import Exit, Refusal
 
     try:
+        finished.check(file)
         text = _native.tree(file, node, depth=depth, golden=golden, step=step, rank=rank, limit=limit)
     except _native.EngineError as error:
-        status, message = error.args
-        if as_json:
-            log.answer(json.dumps(failure(message, Exit(status))))
-        raise Refusal(message, Exit(status)) from error
+        raise refused(Refusal(error.args[1], Exit(error.args[0])), as_json) from error
+    except Refusal as refusal:
+        raise refused(refusal, as_json) from None
     if as_json:
         log.answer(text)
         return Exit.DONE

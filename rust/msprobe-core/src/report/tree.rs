@@ -2,6 +2,7 @@
 
 use super::error::{Error, Result};
 use super::evidence::verdict;
+use super::file::VisFile;
 use crate::name::NodeKind;
 use crate::visdb::{Detail, GraphId, Node, Reader};
 use serde::Serialize;
@@ -46,8 +47,11 @@ pub fn tree(path: &Path, graph: GraphId, node: Option<&str>, depth: u32, limit: 
         None => reader.root(graph)?,
     };
     let Some(first) = first else {
-        let what = node.map_or_else(|| "no node".to_owned(), |name| format!("no node {name}"));
-        return Err(Error::unreadable(path, format!("{what} in step {}, rank {}", graph.step, graph.rank)));
+        let place = format!("in step {}, rank {}", graph.step, graph.rank);
+        let Some(name) = node else { return Err(Error::unreadable(path, format!("no node {place}"))) };
+        let similar = similar(path, graph, name)?;
+        let told = if similar.is_empty() { String::new() } else { format!("; there are {}", similar.join(", ")) };
+        return Err(Error::unreadable(path, format!("no node {name} {place}{told}")));
     };
     let mut lines = Vec::new();
     // The way down: an explicit stack, because trees may be deeper than the program's own.
@@ -72,6 +76,21 @@ pub fn tree(path: &Path, graph: GraphId, node: Option<&str>, depth: u32, limit: 
         lines.push(line(level, &node));
     }
     Ok((lines, false))
+}
+
+/// A few nodes whose names hold `part`, the shortest of the first that are found.
+fn similar(path: &Path, graph: GraphId, part: &str) -> Result<Vec<String>> {
+    let file = VisFile::open(path)?;
+    if !file.indexed || part.is_empty() {
+        return Ok(Vec::new());
+    }
+    // The index holds all that is asked for, so the nodes themselves are not read.
+    let sql = "SELECT node_name FROM (SELECT node_name FROM tb_nodes WHERE step = ?1 AND rank = ?2 AND data_source = ?3 \
+               AND instr(lower(node_name), lower(?4)) LIMIT 1000) ORDER BY length(node_name), node_name LIMIT 3";
+    let mut statement = file.conn.prepare(sql).map_err(file.fail())?;
+    let rows =
+        statement.query_map((graph.step as i64, graph.rank as i64, graph.side.as_str(), part), |row| row.get(0)).map_err(file.fail())?;
+    rows.collect::<rusqlite::Result<_>>().map_err(file.fail())
 }
 
 fn line(depth: u32, node: &Node) -> Line {

@@ -1,0 +1,52 @@
+"""The finished file that a command is given: what stands in its place, if it is something else."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from msprobe.cli.exits import Refusal
+from msprobe.cli.request import on_disk
+
+DUMP = ("dump.json", "construct.json", "stack.json")
+SHOWN = 3
+"""Files that are named at most."""
+
+
+def check(path: str) -> None:
+    """Raises a `Refusal` that says what to do for a path that is no file. What is in a file the engine knows better."""
+    if os.path.isdir(on_disk(path)):  # noqa: PTH112 - pathlib calls the same
+        raise Refusal(f"{path}: is a folder; {_advice(Path(os.fsdecode(on_disk(path))))}")
+    if not os.path.exists(on_disk(path)):  # noqa: PTH110
+        folder = Path(os.fsdecode(on_disk(path))).parent
+        files = _files(folder)
+        there = f"; in {folder} there {'are' if len(files) > 1 else 'is'} {_named(files)}" if files else ""
+        raise Refusal(f"{path}: no such file{there}")
+
+
+def _advice(folder: Path) -> str:
+    if files := _files(folder):
+        return f"name the file in it: {_named(files)}"
+    if _is_dump(folder):
+        return f"a dump, not a result; make one: msprobe-rs graph_visualize -tp {folder} -gp GOLDEN -o out"
+    return "name a *.vis.db file"
+
+
+def _files(folder: Path) -> list[Path]:
+    """Results in the folder, the newest first."""
+    try:
+        return sorted(folder.glob("*.vis.db"), key=lambda file: file.stat().st_mtime, reverse=True)
+    except OSError:
+        return []
+
+
+def _named(files: list[Path]) -> str:
+    rest = f" and {len(files) - SHOWN} more" if len(files) > SHOWN else ""
+    return ", ".join(str(file) for file in files[:SHOWN]) + rest
+
+
+def _is_dump(folder: Path) -> bool:
+    """A rank, or a folder of ranks or steps."""
+    return any((folder / name).is_file() for name in DUMP) or any(
+        inside.name.startswith(("rank", "step", "proc")) and inside.is_dir() for inside in folder.iterdir()
+    )

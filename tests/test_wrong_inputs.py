@@ -1,0 +1,133 @@
+"""Wrong words and wrong files: one line that says what, where, and what to do; nothing written."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import DATA, Command
+from tests.dumps import write
+
+RESULT = DATA / "visdb" / "compare_tensor.vis.db"
+QUESTIONS = (["report"], ["tree"], ["export", "-o", "x.csv"], ["export", "-o", "x.xlsx"], ["export", "-o", "x.html"])
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A folder with one of everything that somebody may name by mistake."""
+    write(tmp_path / "dump")
+    (tmp_path / "steps" / "step0" / "rank0").mkdir(parents=True)
+    (tmp_path / "nothing").mkdir()
+    (tmp_path / "out").mkdir()
+    shutil.copy(RESULT, tmp_path / "out" / "compare_1.vis.db")
+    (tmp_path / "text.vis.db").write_text("hello\n")
+    (tmp_path / "empty.vis.db").touch()
+    (tmp_path / "cut.vis.db").write_bytes(RESULT.read_bytes()[:100_000])
+    with sqlite3.connect(tmp_path / "other.vis.db") as database:
+        database.execute("CREATE TABLE something (else_)")
+    database.close()
+    return tmp_path
+
+
+def refused(msprobe: Command, place: Path, *words: str, status: int = 1) -> str:
+    """The line of a command that must fail and leave everything as it is."""
+    before = sorted(place.rglob("*"))
+    done = msprobe(*words, cwd=place)
+    assert (done.status, done.out) == (status, ""), (done.status, done.out, done.err[:2000])
+    (line,) = done.err.splitlines()
+    assert line.startswith("error: ")
+    assert "os error" not in line
+    assert sorted(place.rglob("*")) == before
+    return line.removeprefix("error: ")
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=" ".join)
+@pytest.mark.parametrize(
+    ("file", "told"),
+    [
+        ("out/compare_2.vis.db", "out/compare_2.vis.db: no such file; in out there is out/compare_1.vis.db"),
+        ("nowhere/x.vis.db", "nowhere/x.vis.db: no such file"),
+        ("out", "out: is a folder; name the file in it: out/compare_1.vis.db"),
+        ("dump", "dump: is a folder; a dump, not a result; make one: msprobe-rs graph_visualize -tp dump -gp GOLDEN -o out"),
+        ("steps", "steps: is a folder; a dump, not a result; make one: msprobe-rs graph_visualize -tp steps -gp GOLDEN -o out"),
+        ("nothing", "nothing: is a folder; name a *.vis.db file"),
+        ("text.vis.db", "text.vis.db: is not a SQLite database, so no *.vis.db file"),
+        ("other.vis.db", "other.vis.db: has no table tb_nodes, so it is no *.vis.db file of msProbe 26.2 or this tool"),
+        ("empty.vis.db", "empty.vis.db: is empty; the run that should have written it did not finish"),
+        ("cut.vis.db", "cut.vis.db: is truncated"),
+    ],
+)
+def test_what_is_no_finished_file(question: list[str], file: str, told: str, msprobe: Command, place: Path) -> None:
+    line = refused(msprobe, place, question[0], file, *question[1:])
+    assert line == told or (told.endswith("truncated") and line.startswith(told))
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("-tp missing", "-tp missing: no such folder; name the folder of a rank, of ranks or of steps"),
+        ("-tp dump -gp missing", "-gp missing: no such folder; name the folder of a rank, of ranks or of steps"),
+        ("-tp text.vis.db", "-tp text.vis.db: is a finished file, not a dump; look at it: msprobe-rs report text.vis.db"),
+        ("-tp dump/dump.json", "-tp dump/dump.json: is a file; name the folder it lies in: dump"),
+        ("-tp dump -gp dump --noise-twin missing", "--noise-twin missing: no such folder; name the folder of a rank, of ranks or of steps"),
+        ("-tp dump -gp dump --noise-twin text.vis.db", "--noise-twin text.vis.db: is neither a dump nor a finished comparison (*.vis.db)"),
+    ],
+)
+def test_what_is_no_dump(words: str, told: str, msprobe: Command, place: Path) -> None:
+    assert refused(msprobe, place, "graph_visualize", *words.split(), "-o", "new") == told
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("reprot x", "unknown command reprot; did you mean report? commands are "),
+        ("out/compare_1.vis.db", "out/compare_1.vis.db is no command; to look at it: msprobe-rs report out/compare_1.vis.db;"),
+        ("dump", "dump is no command; to look at it: msprobe-rs graph_visualize -tp dump -o out;"),
+        ("graph_visualize -tp dump", "-o/--output_path is missing; see msprobe-rs graph_visualize --help"),
+        ("graph_visualize --taget dump", "unknown option --taget (did you mean --target_path?); see msprobe-rs graph_visualize --help"),
+        ("graph_visualize -tp dump -o new --jobs 0", "--jobs: 0 is less than 1;"),
+        ("graph_visualize -tp dump -o new --noise-twin dump", "--noise-twin needs -gp"),
+        ("report", "FILE.vis.db is missing; see msprobe-rs report --help"),
+        ("report a b", "b: one word too many;"),
+        ("report a --rnk 1", "unknown option --rnk (did you mean --rank?);"),
+        ("report a --rank -1", "--rank: -1 is less than 0;"),
+        ("report a --top -1", "--top: -1 is less than 0;"),
+        (
+            "export -o out/compare_1.vis.db x.csv",
+            "-o out/compare_1.vis.db: the ending must be one of .html, .csv, .json, .xlsx, .parquet; did you mean ",
+        ),
+        ("export out/compare_1.vis.db -o x.html --rank 0", "-o x.html: a page shows all of the file;"),
+        ("mapping suggest -tp dump", "-gp/--golden_path is missing;"),
+    ],
+)
+def test_wrong_usage(words: str, told: str, msprobe: Command, place: Path) -> None:
+    assert refused(msprobe, place, *words.split(), status=2).startswith(told)
+
+
+@pytest.mark.parametrize("file", ["missing", "text.vis.db", "dump/dump.json"])
+def test_doctor_and_mapping_say_the_same(file: str, msprobe: Command, place: Path) -> None:
+    line = refused(msprobe, place, "doctor", file)
+    assert line.startswith(f"{file}: ")
+    assert refused(msprobe, place, "mapping", "suggest", "-tp", file, "-gp", "dump") == f"-tp {line}"
+
+
+def test_a_node_that_is_nearly_right_is_found(msprobe: Command, place: Path) -> None:
+    line = refused(msprobe, place, "tree", "out/compare_1.vis.db", "FC.linear")
+    told = "no node FC.linear in step 0, rank 0; there are "
+    assert told in line
+    names = line.split(told)[1].split(", ")
+    with sqlite3.connect(RESULT) as database:
+        sql = "SELECT node_name FROM tb_nodes WHERE data_source = 'NPU' AND node_name LIKE '%fc.linear%'"
+        found = sorted((name for (name,) in database.execute(sql)), key=lambda name: (len(name), name))
+    assert names == found[:3] != []
+    assert refused(msprobe, place, "tree", "out/compare_1.vis.db", "nowhere").endswith("no node nowhere in step 0, rank 0")
+
+
+def test_programs_are_told_too(msprobe: Command, place: Path) -> None:
+    for command in ("report", "tree"):
+        done = msprobe(command, "missing.vis.db", "--json", cwd=place)
+        assert json.loads(done.out)["error"] == done.error_lines[0].removeprefix("error: ")
