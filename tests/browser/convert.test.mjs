@@ -125,4 +125,14 @@ inBrowser('converting', { skip, fill: addDumps }, (here) => {
     assert.equal((await third.json()).error.code, 'busy');
     for (const id of ids) assert.equal((await (await post('job/cancel', { id })).json()).state, 'cancelled');
   });
+
+  // The last one: the server is gone after it.
+  it('leaves nothing running when the server ends, not even what is stopped', async () => {
+    const frame = await opened();
+    await begin(frame, 'large/target', 'large/golden', 'made/left');
+    await eventually(() => assert.ok(holdJob('made/left'), 'the conversion has ended before it could be held'));
+    await frame.goto('about:blank');
+    await here.world.stopServer();
+    assert.equal(holdJob('made/left'), false);
+  });
 });

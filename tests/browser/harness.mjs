@@ -92,14 +92,21 @@ export async function start({ prefix = '', env = {}, fill = () => {} } = {}) {
     throw new Error(`TensorBoard does not start:\n${log}`);
   }
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: FLAGS, timeout: PATIENCE });
+  const stopServer = async () => {
+    if (server.exitCode !== null || server.signalCode !== null) return;
+    const ended = new Promise((resolve) => server.once('exit', resolve));
+    server.kill('SIGTERM');
+    await ended;
+  };
   return {
     address,
     api,
     logdir,
     browser,
+    stopServer,
     async stop() {
       await browser.close();
-      server.kill('SIGTERM');
+      await stopServer();
       rmSync(logdir, { recursive: true, force: true });
     },
   };

@@ -7,6 +7,7 @@ numbers are numbers.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import json
 import os
 import re
@@ -95,18 +96,23 @@ class Jobs:
             job = Job(secrets.token_hex(8), command, output)
             self._jobs[job.id] = job
         environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-        # A list without a shell; every path was checked by `_command`.
-        job.process = subprocess.Popen(  # noqa: S603
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            encoding="utf-8",
-            errors="replace",
-            env=environment,
-            start_new_session=True,
-        )
+        try:
+            # A list without a shell; every path was checked by `_command`.
+            job.process = subprocess.Popen(  # noqa: S603
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                encoding="utf-8",
+                errors="replace",
+                env=environment,
+                start_new_session=True,
+            )
+        except OSError as error:
+            job.state, job.ended = "failed", time.time()
+            job.log.append(f"error: the conversion cannot be started: {error}")
+            return job.facts(self._logdir)
         threading.Thread(target=self._follow, args=(job,), daemon=True).start()
         return job.facts(self._logdir)
 
@@ -124,19 +130,28 @@ class Jobs:
         return self._find(job_id).facts(self._logdir)
 
     def cancel(self, job_id: str) -> dict[str, Any]:
-        """Interrupts a conversion; it removes what it has half written."""
+        """Interrupts a conversion; it removes what it has half written, and is killed if it takes too long to."""
         job = self._find(job_id)
         if job.state == "running":
             job.state = "cancelled"
-            _interrupt(job)
+            _signal(job, signal.SIGINT)
+            timer = threading.Timer(CANCEL_PATIENCE, _signal, (job, signal.SIGKILL))
+            timer.daemon = True
+            timer.start()
         return job.facts(self._logdir)
 
     def stop_all(self) -> None:
-        """Interrupts everything that runs: the server ends."""
-        for job in self._jobs.values():
-            if job.state == "running":
-                job.state = "cancelled"
-                _interrupt(job)
+        """Interrupts everything that runs and kills what has not ended in time: the server ends, and leaves nothing behind."""
+        alive = [job for job in self._jobs.values() if job.process is not None and job.process.poll() is None]
+        for job in alive:
+            job.state = "cancelled"
+            _signal(job, signal.SIGINT)
+        end = time.monotonic() + CANCEL_PATIENCE
+        for job in alive:
+            _wait(job, end - time.monotonic())
+            _signal(job, signal.SIGKILL)
+        for job in alive:
+            _wait(job, 1.0)
 
     def _find(self, job_id: str) -> Job:
         job = self._jobs.get(job_id)
@@ -213,17 +228,14 @@ def _merge(merge: object, *, compare: bool) -> list[str]:
     return [*words, "--order", *orders]
 
 
-def _interrupt(job: Job) -> None:
-    process = job.process
-    if process is None or process.poll() is not None:
-        return
-    # The whole session of the job and nothing else: it was started as its leader.
-    os.killpg(process.pid, signal.SIGINT)
+def _wait(job: Job, seconds: float) -> None:
+    if job.process is not None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            job.process.wait(max(0.0, seconds))
 
-    def make_sure() -> None:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
 
-    timer = threading.Timer(CANCEL_PATIENCE, make_sure)
-    timer.daemon = True
-    timer.start()
+def _signal(job: Job, number: signal.Signals) -> None:
+    """Sends a signal to the session of a job, which was started as its leader, and to nothing else."""
+    if job.process is not None and job.process.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(job.process.pid, number)

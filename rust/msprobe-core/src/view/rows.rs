@@ -146,28 +146,37 @@ pub(crate) fn config(file: &VisFile) -> Result<Option<Config>, ViewError> {
         .map_err(|error| file.fail(&error))
 }
 
-/// The (step, rank) pairs that have nodes. With the indexes this jumps from pair to pair instead of reading all rows.
+/// Most (step, rank) pairs that are listed.
+const MAX_GRAPHS: usize = 100_000;
+
+/// The (step, rank) pairs that have nodes. With the indexes this is two seeks a pair instead of reading all rows.
 pub(crate) fn graphs(file: &VisFile) -> Result<Vec<(i64, i64)>, ViewError> {
     let fail = |error: rusqlite::Error| file.fail(&error);
     let mut pairs = Vec::new();
     if !file.indexed {
-        let mut statement = file.conn.prepare("SELECT DISTINCT step, rank FROM tb_nodes ORDER BY step, rank LIMIT 100000").map_err(fail)?;
+        let sql = format!("SELECT DISTINCT step, rank FROM tb_nodes ORDER BY step, rank LIMIT {MAX_GRAPHS}");
+        let mut statement = file.conn.prepare(&sql).map_err(fail)?;
         let mut found = statement.query([]).map_err(fail)?;
         while let Some(row) = found.next().map_err(fail)? {
             pairs.push((integer(row, 0).unwrap_or(0), integer(row, 1).unwrap_or(0)));
         }
         return Ok(pairs);
     }
-    let pair = |row: &Row<'_>| Ok((integer(row, 0).unwrap_or(0), integer(row, 1).unwrap_or(0)));
-    let mut next = file.conn.query_row("SELECT step, rank FROM tb_nodes ORDER BY step, rank LIMIT 1", [], pair).optional().map_err(fail)?;
-    let mut after =
-        file.conn.prepare("SELECT step, rank FROM tb_nodes WHERE (step, rank) > (?1, ?2) ORDER BY step, rank LIMIT 1").map_err(fail)?;
-    while let Some(found) = next {
-        if pairs.last() == Some(&found) || pairs.len() >= 100_000 {
-            break;
+    // Comparing both columns at once would look at every row of a step; one column at a time is a seek.
+    let number = |row: &Row<'_>| Ok(integer(row, 0));
+    let mut next_step = file.conn.prepare("SELECT min(step) FROM tb_nodes WHERE step > ?1").map_err(fail)?;
+    let mut next_rank = file.conn.prepare("SELECT min(rank) FROM tb_nodes WHERE step = ?1 AND rank > ?2").map_err(fail)?;
+    let mut step = i64::MIN;
+    while let Some(found) = next_step.query_row([step], number).map_err(fail)? {
+        step = found;
+        let mut rank = i64::MIN;
+        while let Some(found) = next_rank.query_row([step, rank], number).map_err(fail)? {
+            if pairs.len() >= MAX_GRAPHS {
+                return Ok(pairs);
+            }
+            rank = found;
+            pairs.push((step, rank));
         }
-        pairs.push(found);
-        next = after.query_row([found.0, found.1], pair).optional().map_err(fail)?;
     }
     Ok(pairs)
 }
