@@ -83,8 +83,8 @@ describe('layout', () => {
     tree.take(page(1, 500, 1000, table(['Torch.a.0.forward', 'Torch.b.0.forward'], [0, 0], 50)));
     tree.setOpen(tree.root!, true);
     const l = layout(tree);
-    expect(Array.from(l.gapFrom)).toEqual([-1, 0, -1, -1, 502]);
-    expect(Array.from(l.gapSize)).toEqual([0, 500, 0, 0, 498]);
+    expect(Array.from(l.gapFrom).slice(0, l.count)).toEqual([-1, 0, -1, -1, 502]);
+    expect(Array.from(l.gapSize).slice(0, l.count)).toEqual([0, 500, 0, 0, 498]);
   });
 
   it('takes a chain of 20,000 and touches only what is in the window', () => {

@@ -17,6 +17,22 @@ describe('labels follow the rules users of the reference know', () => {
     ['DefaultModel', 0, 'DefaultModel'],
   ])('%s', (name, kind, expected) => expect(label(name, kind, false)).toBe(expected));
 
+  it('are those that the parts of a name give', () => {
+    // The rule as it is told, by cutting the name into all of its parts.
+    const told = (name: string, kind: number): string => {
+      const parts = name.split('.');
+      const shown = kind === 0 ? 4 : 2;
+      if (parts.length < shown) return name;
+      const number = /^\d+$/.test(parts.at(-shown) ?? '');
+      return number && parts.length === shown ? name : parts.slice(-shown - (number ? 1 : 0)).join('.');
+    };
+    const words = ['Module', '0', 'layers', '12', 'attn', 'forward', 'x1', '7'];
+    for (let seed = 0; seed < 4000; seed += 1) {
+      const name = Array.from({ length: 1 + (seed % 7) }, (_, at) => words[Math.floor(seed / 8 ** (at % 4)) % 8]).join('.');
+      for (const kind of [0, 1, 9]) expect(label(name, kind, false), name).toBe(told(name, kind));
+    }
+  });
+
   it('cuts in the middle and keeps the call number', () => {
     const cut = cutMiddle('Module.very.long.name.of.a.Thing.forward.12', 20);
     expect(cut).toHaveLength(20);

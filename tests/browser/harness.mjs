@@ -67,9 +67,9 @@ function freePort() {
   });
 }
 
-export async function start({ prefix = '', env = {}, fill = () => {} } = {}) {
+export async function start({ prefix = '', env = {}, fill = () => {}, empty = false } = {}) {
   const logdir = mkdtempSync(join(tmpdir(), 'msprobe-browser-'));
-  for (const name of readdirSync(recordedFolder()).filter((one) => one.endsWith('.vis.db'))) {
+  for (const name of empty ? [] : readdirSync(recordedFolder()).filter((one) => one.endsWith('.vis.db'))) {
     cpSync(join(recordedFolder(), name), join(logdir, name));
     chmodSync(join(logdir, name), 0o640);
   }
@@ -130,15 +130,30 @@ export async function openTab(world, { file = '', hash = '', ...options } = {}) 
     if (message.type() === 'error' && ours) problems.push(message.text());
   });
   await page.goto(`${world.address}/#graph_ascend${hash || (file && `&m.file=${encodeURIComponent(file)}`)}`, { waitUntil: 'commit' });
+  const frame = await pluginFrame(page);
+  if (file) await shows(frame, file);
+  await settled(frame);
+  return { context, page, frame, problems };
+}
+
+async function pluginFrame(page) {
   const frame = await eventually(() => {
     const found = page.frames().find((one) => one.url().includes('plugin_entry'));
     assert.ok(found, 'TensorBoard shows no frame of the plugin');
     return found;
   });
   await frame.getByTestId('app').waitFor();
-  if (file) await shows(frame, file);
-  await settled(frame);
-  return { context, page, frame, problems };
+  return frame;
+}
+
+/** Loads the page again, as a person does, and gives the plugin's new frame. */
+export async function reload(tab) {
+  const before = tab.frame;
+  await tab.page.reload({ waitUntil: 'commit' });
+  await eventually(() => assert.ok(before.isDetached(), 'the old frame is still there'));
+  tab.frame = await pluginFrame(tab.page);
+  await settled(tab.frame);
+  return tab.frame;
 }
 
 async function shows(frame, name) {

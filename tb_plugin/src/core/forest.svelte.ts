@@ -129,7 +129,9 @@ export class Forest {
   /** Opens or closes nodes of either side. */
   async setOpen(nodes: TreeNode[], open: boolean): Promise<void> {
     const missing = open ? nodes.filter((node) => node.kids > 0 && node.children.length === 0).map((node) => node.id) : [];
-    if (missing.length > 0) await this.load(missing, 0);
+    // Two of them are two answers, as both of thousands of children would not fit into one.
+    if (missing.length <= 2) await Promise.all(missing.map((id) => this.load([id], 0)));
+    else await this.load(missing, 0);
     for (const node of nodes) {
       const side = SIDES.find((one) => this[one].byId.get(node.id) === node);
       if (side) this[side].setOpen(node, open);
@@ -144,7 +146,8 @@ export class Forest {
     this.inFlight.add(key);
     try {
       this.take(await this.ask(ids, from, limit));
-      this.revision += 1;
+      // Children that come before their parent opens are drawn when it does.
+      if (SIDES.some((side) => ids.some((id) => this[side].open.has(id)))) this.revision += 1;
     } catch (error) {
       if (!isAbort(error)) this.store.tell(asProblem(error).message, true);
     } finally {

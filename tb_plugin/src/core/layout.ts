@@ -18,6 +18,7 @@ export const LINE = 440;
 const DEEP = 60;
 
 export interface Layout {
+  /** Boxes; the columns may be longer. */
   count: number;
   /** The node of a box; for a gap the parent whose children miss. */
   node: TreeNode[];
@@ -33,7 +34,6 @@ export interface Layout {
   skip: Int32Array;
   width: number;
   height: number;
-  indexOf: Map<number, number>;
 }
 
 function badgeWidth(node: TreeNode): number {
@@ -42,79 +42,84 @@ function badgeWidth(node: TreeNode): number {
 }
 
 export function layout(tree: Tree): Layout {
-  const nodes: TreeNode[] = [];
-  const gapFrom: number[] = [];
-  const gapSize: number[] = [];
-  const open: number[] = [];
-  const skip: number[] = [];
-  const indexOf = new Map<number, number>();
-  enumerate(tree, nodes, gapFrom, gapSize, open, skip, indexOf);
-  const count = nodes.length;
-  const result: Layout = {
-    count,
-    node: nodes,
-    gapFrom: Int32Array.from(gapFrom),
-    gapSize: Int32Array.from(gapSize),
-    open: Uint8Array.from(open),
-    x: new Float64Array(count),
-    y: new Float64Array(count),
-    w: new Float64Array(count),
-    h: new Float64Array(count),
-    skip: Int32Array.from(skip),
-    width: 0,
-    height: 0,
-    indexOf,
-  };
-  for (let at = count - 1; at >= 0; at -= 1) measure(result, at);
-  for (let at = 0; at < count; at += 1) if (open[at]) place(result, at);
-  result.width = result.w[0] ?? 0;
-  result.height = result.h[0] ?? 0;
-  return result;
+  const l = enumerate(tree);
+  for (let at = l.count - 1; at >= 0; at -= 1) measure(l, at);
+  for (let at = 0; at < l.count; at += 1) if (l.open[at]) place(l, at);
+  l.width = l.w[0] ?? 0;
+  l.height = l.h[0] ?? 0;
+  return l;
 }
 
-function enumerate(
-  tree: Tree,
-  nodes: TreeNode[],
-  gapFrom: number[],
-  gapSize: number[],
-  open: number[],
-  skip: number[],
-  indexOf: Map<number, number>,
-): void {
-  if (!tree.root) return;
-  // Entries: a node to visit, a gap [parent, from, size], or the index of a box whose subtree is complete.
-  const pending: (TreeNode | [TreeNode, number, number] | number)[] = [tree.root];
-  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    if (typeof next === 'number') {
-      skip[next] = nodes.length;
-      continue;
+/** All boxes in drawing order, without places. */
+function enumerate(tree: Tree): Layout {
+  let most = 1;
+  // A node has at most one gap more than it has children, and a link may have open what is not loaded.
+  for (const id of tree.open) most += 2 * (tree.byId.get(id)?.children.length ?? 0) + 1;
+  const l: Layout = {
+    count: 0,
+    node: [],
+    gapFrom: new Int32Array(most),
+    gapSize: new Int32Array(most),
+    open: new Uint8Array(most),
+    x: new Float64Array(most),
+    y: new Float64Array(most),
+    w: new Float64Array(most),
+    h: new Float64Array(most),
+    skip: new Int32Array(most),
+    width: 0,
+    height: 0,
+  };
+  const add = (node: TreeNode, gapFrom: number, gapSize: number, open: boolean): void => {
+    const at = l.count;
+    l.node.push(node);
+    l.gapFrom[at] = gapFrom;
+    l.gapSize[at] = gapSize;
+    l.open[at] = open ? 1 : 0;
+    l.skip[at] = at + 1;
+    l.count += 1;
+  };
+  const isOpen = (node: TreeNode): boolean => node.kids > 0 && tree.isOpen(node);
+  // The open boxes around the present place: their index, next child, and the place that child should have.
+  const around: number[] = [];
+  const child: number[] = [];
+  const next: number[] = [];
+  const enter = (node: TreeNode): void => {
+    const open = isOpen(node);
+    if (open) {
+      around.push(l.count);
+      child.push(0);
+      next.push(0);
     }
-    const at = nodes.length;
-    skip.push(at + 1);
-    if (Array.isArray(next)) {
-      nodes.push(next[0]);
-      gapFrom.push(next[1]);
-      gapSize.push(next[2]);
-      open.push(0);
-      continue;
+    add(node, -1, 0, open);
+  };
+  if (tree.root) enter(tree.root);
+  while (around.length > 0) {
+    const top = around.length - 1;
+    const at = around[top] as number;
+    const node = l.node[at] as TreeNode;
+    const one = node.children[child[top] as number];
+    const expected = next[top] as number;
+    const end = one ? one.place : node.total;
+    if (end > expected) add(node, expected, end - expected, false);
+    if (one) {
+      child[top] = (child[top] as number) + 1;
+      next[top] = one.place + 1;
+      enter(one);
+    } else {
+      l.skip[at] = l.count;
+      around.pop();
+      child.pop();
+      next.pop();
     }
-    nodes.push(next);
-    gapFrom.push(-1);
-    gapSize.push(0);
-    indexOf.set(next.id, at);
-    const opened = next.kids > 0 && tree.isOpen(next);
-    open.push(opened ? 1 : 0);
-    if (!opened) continue;
-    pending.push(at);
-    let end = next.total;
-    for (let child = next.children.length - 1; child >= 0; child -= 1) {
-      const one = next.children[child] as TreeNode;
-      if (one.place + 1 < end) pending.push([next, one.place + 1, end - one.place - 1]);
-      pending.push(one);
-      end = one.place;
-    }
-    if (end > 0) pending.push([next, 0, end]);
   }
+  return l;
+}
+
+/** The index of a node's own box, -1 if it is not among the boxes. */
+export function indexOf(l: Layout, id: number): number {
+  if (id === 0) return -1;
+  for (let at = 0; at < l.count; at += 1) if ((l.node[at] as TreeNode).id === id && (l.gapFrom[at] as number) < 0) return at;
+  return -1;
 }
 
 /** Whether a box stands on a line of its own. */

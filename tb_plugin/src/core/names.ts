@@ -3,17 +3,16 @@
 /** The short label of a node below the first level, by the rules users of the reference know. */
 export function label(name: string, kind: number, top: boolean): string {
   if (top) return name;
-  const parts = name.split('.');
-  const digits = (part: string | undefined): boolean => part !== undefined && /^\d+$/.test(part);
-  const last = (count: number): string => parts.slice(-count).join('.');
-  if (kind === 0) {
-    if (parts.length < 4) return name;
-    if (!digits(parts.at(-4))) return last(4);
-    return parts.length > 4 ? last(5) : name;
+  // Modules show four parts, others two; one more where the first of them is a number.
+  const shown = kind === 0 ? 4 : 2;
+  let begin = name.length + 1;
+  for (let part = 0; part < shown; part += 1) {
+    if (begin === 0) return name;
+    begin = name.lastIndexOf('.', begin - 2) + 1;
   }
-  if (parts.length < 2) return name;
-  if (!digits(parts.at(-2))) return last(2);
-  return parts.length > 2 ? last(3) : name;
+  const first = name.slice(begin, name.indexOf('.', begin));
+  if (!/^\d+$/.test(first)) return name.slice(begin);
+  return begin === 0 ? name : name.slice(name.lastIndexOf('.', begin - 2) + 1);
 }
 
 /** Cuts a text in the middle, so that its beginning and its call number stay readable. */
@@ -54,7 +53,7 @@ const WIDE_CHARACTER = 11.5;
 
 /** Units that a text takes at the size of the drawing, near enough to lay boxes out. */
 export function textWidth(text: string): number {
-  let width = 0;
-  for (let at = 0; at < text.length; at += 1) width += text.charCodeAt(at) > 0x2e80 ? WIDE_CHARACTER : CHARACTER;
-  return width;
+  let wide = 0;
+  for (let at = 0; at < text.length; at += 1) if (text.charCodeAt(at) > 0x2e80) wide += 1;
+  return (text.length - wide) * CHARACTER + wide * WIDE_CHARACTER;
 }

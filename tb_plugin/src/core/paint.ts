@@ -1,6 +1,6 @@
 /** Draws the visible part of a layout onto a canvas. The cost is what is on the screen, never what is in the file. */
 
-import { LEAF, TITLE, visible, type Layout } from './layout';
+import { indexOf, LEAF, TITLE, visible, type Layout } from './layout';
 import { cutMiddle } from './names';
 import { OVERFLOW_MARKS, STATUS_MARKS, type Palette, type Tone } from './palette';
 import type { TreeNode } from './tree';
@@ -63,8 +63,8 @@ export function paint(context: CanvasRenderingContext2D, scene: Scene, ratio: nu
     [scene.twin, colours.twin, true],
     [scene.selected, colours.accent, false],
   ] as const) {
-    const at = layout.indexOf.get(id);
-    if (at !== undefined) outline(context, layout, at, colour, dash, view.k, scene.focused);
+    const at = indexOf(layout, id);
+    if (at >= 0) outline(context, layout, at, colour, dash, view.k, scene.focused);
   }
   return drawn;
 }

@@ -103,37 +103,56 @@ export class Tree {
 
   private add(table: NodeTable, at: number, parent: TreeNode | null, place: number): TreeNode {
     const id = table.id[at] ?? 0;
-    const known = this.byId.get(id);
-    const facts = {
-      status: table.status[at] ?? 0,
-      overflow: table.overflow[at] ?? 0,
-      pair: table.pair[at] ?? 0,
-      edited: table.edited[at] === 1,
-      worst: table.worst[at] ?? 0,
-      flood: table.flood[at] ?? 0,
-      below: [table.below[at * 3] ?? 0, table.below[at * 3 + 1] ?? 0, table.below[at * 3 + 2] ?? 0] as const,
-    };
-    if (known && known.parent === parent && known.place === place) return Object.assign(known, facts);
-    const name = table.name[at] ?? '';
-    const kind = table.kind[at] ?? 0;
-    const depth = parent ? parent.depth + 1 : 0;
-    const shown = label(name, kind, depth < 2);
-    const node: TreeNode = {
-      id,
-      name,
-      label: shown,
-      labelWidth: textWidth(shown),
-      kind,
-      kids: table.kids[at] ?? 0,
-      micro: table.micro[at] ?? 0,
-      parent,
-      place,
-      depth,
-      children: [],
-      total: table.kids[at] ?? 0,
-      ...facts,
-    };
-    this.byId.set(id, node);
+    const before = this.byId.get(id);
+    const node = before && before.parent === parent && before.place === place ? before : new Loaded(table, at, parent, place);
+    node.status = table.status[at] ?? 0;
+    node.overflow = table.overflow[at] ?? 0;
+    node.pair = table.pair[at] ?? 0;
+    node.edited = table.edited[at] === 1;
+    node.worst = table.worst[at] ?? 0;
+    node.flood = table.flood[at] ?? 0;
+    const [warnings, errors, unmatched] = [table.below[at * 3] ?? 0, table.below[at * 3 + 1] ?? 0, table.below[at * 3 + 2] ?? 0];
+    node.below = warnings + errors + unmatched === 0 ? NOTHING : [warnings, errors, unmatched];
+    if (node !== before) this.byId.set(id, node);
     return node;
+  }
+}
+
+const NOTHING = [0, 0, 0] as const;
+
+/** A node of one shape, whatever is known of it: thousands of them come at once. */
+class Loaded implements TreeNode {
+  readonly id: number;
+  readonly name: string;
+  readonly label: string;
+  readonly labelWidth: number;
+  readonly kind: number;
+  readonly kids: number;
+  readonly micro: number;
+  readonly parent: TreeNode | null;
+  readonly place: number;
+  readonly depth: number;
+  status = 0;
+  overflow = 0;
+  pair = 0;
+  edited = false;
+  worst = 0;
+  flood = 0;
+  below: readonly [number, number, number] = NOTHING;
+  children: TreeNode[] = [];
+  total: number;
+
+  constructor(table: NodeTable, at: number, parent: TreeNode | null, place: number) {
+    this.id = table.id[at] ?? 0;
+    this.name = table.name[at] ?? '';
+    this.kind = table.kind[at] ?? 0;
+    this.kids = table.kids[at] ?? 0;
+    this.micro = table.micro[at] ?? 0;
+    this.parent = parent;
+    this.place = place;
+    this.depth = parent ? parent.depth + 1 : 0;
+    this.label = label(this.name, this.kind, this.depth < 2);
+    this.labelWidth = textWidth(this.label);
+    this.total = this.kids;
   }
 }

@@ -12,23 +12,15 @@ use crate::dump::json::Value;
 use crate::dump::rows::{Row, RowClass, RowKind};
 use crate::metrics::tensor;
 use crate::name;
+use crate::part::{DIFFERENCES, JUDGED, RELATIVE_ERRORS};
 use crate::text::json;
 
-/// Columns that a comparison adds to the rows of the target, whatever the mode.
-const COMPARED: [&str; 11] = [
-    "Max diff",
-    "Min diff",
-    "Mean diff",
-    "L2norm diff",
-    "MaxRelativeErr",
-    "MinRelativeErr",
-    "MeanRelativeErr",
-    "NormRelativeErr",
-    "Requires_grad Consistent",
-    "Result",
-    "Err_message",
-];
 const STATISTICS: [&str; 4] = ["Max", "Min", "Mean", "Norm"];
+
+/// Whether a comparison adds this column to the rows of the target, in whatever mode.
+fn is_compared(column: &str) -> bool {
+    [&DIFFERENCES[..], &RELATIVE_ERRORS, &JUDGED, &tensor::COLUMNS].iter().any(|columns| columns.contains(&column))
+}
 
 /// Input and output rows of a stored node, as JSON.
 pub(super) struct Stored {
@@ -50,7 +42,7 @@ impl Stored {
     /// Removes everything that a comparison has added.
     pub(super) fn strip(&mut self) {
         for row in self.columns.iter_mut().flat_map(Map::values_mut).filter_map(Json::as_object_mut) {
-            row.retain(|key, _| !COMPARED.contains(&key.as_str()) && !tensor::COLUMNS.contains(&key.as_str()));
+            row.retain(|key, _| !is_compared(key));
         }
     }
 

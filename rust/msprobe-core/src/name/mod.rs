@@ -20,6 +20,6 @@ mod parts;
 pub use direction::{api_direction, forward_twin, module_call, passes_forward, switch_direction, with_direction, Direction, ModuleCall};
 pub use kind::{is_distributed, is_uninitialised_memory, returns_uninitialised_memory, without_rank, NodeKind, ROOT};
 pub use parts::{
-    api_name, data_name_stem, is_debug, is_number, is_parameters_grad, last_part, looks_nested, parameters_grad_owner, part, part_count,
-    part_from_end, parts, short_name, without_last_parts,
+    api_name, data_name_stem, is_debug, is_number, is_parameters_grad, last_part, layer, looks_nested, parameters_grad_owner, part,
+    part_count, part_from_end, parts, short_name, without_last_parts,
 };

@@ -62,6 +62,24 @@ pub fn short_name(name: &str, is_module: bool) -> &str {
     }
 }
 
+/// The layer that a module's name tells, and whether it is a numbered one: `Module.layers.0.attn.Attention.forward.0` is
+/// (`layers.0`, true), `Module.emb.Embedding.forward.0` is (`emb`, false). `None` if the name is no module's.
+#[must_use]
+pub fn layer(name: &str) -> Option<(&str, bool)> {
+    let path = name.split_once('.')?.1;
+    // Class, direction and call number stand at the end.
+    let path = path.rsplitn(4, '.').nth(3)?;
+    let mut at = 0;
+    for part in parts(path) {
+        let end = at + part.len();
+        if is_number(part) {
+            return Some((&path[..end], true));
+        }
+        at = end + 1;
+    }
+    Some((parts(path).next().unwrap_or(path), false))
+}
+
 /// A data name (`Torch.add.0.forward.input.0.pt`) without its last dot part, the file type; unchanged if it has no dot.
 #[must_use]
 pub fn data_name_stem(data_name: &str) -> &str {
@@ -115,6 +133,14 @@ pub fn looks_nested(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn layers_from_module_names() {
+        assert_eq!(layer("Module.layers.0.attn.Attention.forward.0"), Some(("layers.0", true)));
+        assert_eq!(layer("Module.emb.Embedding.forward.0"), Some(("emb", false)));
+        assert_eq!(layer("Cell.net.decoder.layers.12.Block.backward.1"), Some(("net.decoder.layers.12", true)));
+        assert_eq!(layer("DefaultModel"), None);
+    }
 
     #[test]
     fn parts_from_both_ends() {

@@ -22,8 +22,12 @@ pub(super) struct Shown<'s> {
 
 const P2P_FIELDS: [&str; 4] = ["op", "peer", "tag", "group_id"];
 const PROCESS_GROUP_FIELDS: [&str; 4] = ["type", "group_ranks", "group_id", "data_name"];
-const DIFFERENCES: [&str; 4] = ["Max diff", "Min diff", "Mean diff", "L2norm diff"];
-const RELATIVE_ERRORS: [&str; 4] = ["MaxRelativeErr", "MinRelativeErr", "MeanRelativeErr", "NormRelativeErr"];
+/// Columns of the absolute differences of a comparison of statistics.
+pub const DIFFERENCES: [&str; 4] = ["Max diff", "Min diff", "Mean diff", "L2norm diff"];
+/// Columns of its relative errors.
+pub const RELATIVE_ERRORS: [&str; 4] = ["MaxRelativeErr", "MinRelativeErr", "MeanRelativeErr", "NormRelativeErr"];
+/// Columns that every comparison adds, whatever the mode.
+pub const JUDGED: [&str; 3] = ["Requires_grad Consistent", "Result", "Err_message"];
 
 /// Appends `"<name>": {<fields>}`, with the columns of a comparison behind the fields if there is one.
 pub(super) fn push_row(out: &mut Vec<u8>, row: &Row<'_>, shown: Shown<'_>, compared: Option<(Mode, &RowResult)>) {

@@ -24,6 +24,7 @@ use crate::metrics::tensor::Algorithms;
 use crate::metrics::Mode;
 use crate::visdb::{OverflowLevel, Task};
 
+pub use columns::{DIFFERENCES, JUDGED, RELATIVE_ERRORS};
 pub(crate) use emit::emit;
 pub use emit::Watch;
 pub use stored::{compare_stored, Compared, TensorFact};

@@ -94,6 +94,14 @@ impl<T: Send + Sync + 'static> Cache<T> {
         }
     }
 
+    /// The result for `key` if it is there already.
+    pub(crate) fn peek(&self, key: &Key) -> Option<Arc<T>> {
+        match self.inner.0.lock().unwrap_or_else(PoisonError::into_inner).slots.get(key) {
+            Some(Slot::Ready { value, .. }) => Some(Arc::clone(value)),
+            _ => None,
+        }
+    }
+
     fn start<F>(&self, key: Key, progress: Arc<AtomicU64>, work: F)
     where
         F: FnOnce(&AtomicU64) -> Result<(T, usize), ViewError> + Send + 'static,

@@ -1,14 +1,16 @@
 //! The whole file at a glance: counts of every step and rank, and the worst verdict of each layer in each of them.
 
 use super::args::bad;
-use super::cache::{Found, Key};
+use super::cache::{Cache, Found, Key};
 use super::error::ViewError;
 use super::file::VisFile;
 use super::outline::{status, Outline, NONE};
 use super::{rows, Question};
+use crate::name;
 use serde::Serialize;
 use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Layers kept; what comes after shares the last row.
@@ -45,11 +47,14 @@ pub(crate) struct Survey {
 }
 
 impl Survey {
-    fn read(file: &VisFile, progress: &AtomicU64) -> Result<Self, ViewError> {
+    fn read(file: &VisFile, outlines: &Cache<Outline>, progress: &AtomicU64) -> Result<Self, ViewError> {
         let mut survey = Self { layers: Vec::new(), graphs: Vec::new() };
         let mut known: HashMap<String, u32> = HashMap::new();
         for (step, rank) in rows::graphs(file)? {
-            let outline = Outline::read(file, step, rank, progress)?;
+            let outline = match outlines.peek(&Key { file: file.key.clone(), step, rank }) {
+                Some(outline) => outline,
+                None => Arc::new(Outline::read(file, step, rank, progress)?),
+            };
             let graph = survey.survey(&outline, step, rank, &mut known);
             survey.graphs.push(graph);
         }
@@ -118,7 +123,7 @@ impl Survey {
         while let Some(node) = pending.pop() {
             let at = node as usize;
             let above = layers[tree.parent[at] as usize];
-            let own = if tree.kind[at] == 0 { layer_label(tree.name(node)) } else { None };
+            let own = if tree.kind[at] == 0 { name::layer(tree.name(node)) } else { None };
             layers[at] = match own {
                 Some((label, true)) => intern(label, &mut self.layers),
                 Some((label, false)) if above == NONE => intern(label, &mut self.layers),
@@ -129,23 +134,6 @@ impl Survey {
         }
         layers
     }
-}
-
-/// The layer that a module's name tells, and whether it is a numbered one: `Module.layers.0.attn.Attention.forward.0` is
-/// (`layers.0`, true), `Module.emb.Embedding.forward.0` is (`emb`, false).
-fn layer_label(name: &str) -> Option<(&str, bool)> {
-    let path = name.split_once('.')?.1;
-    // Class, phase and call number stand at the end.
-    let path = path.rsplitn(4, '.').nth(3)?;
-    let mut at = 0;
-    for part in path.split('.') {
-        let end = at + part.len();
-        if !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Some((&path[..end], true));
-        }
-        at = end + 1;
-    }
-    Some((path.split('.').next().unwrap_or(path), false))
 }
 
 fn badness(kind: u8) -> u8 {
@@ -162,12 +150,13 @@ fn worst(counts: [u32; status::COUNT]) -> u8 {
     (0..status::COUNT as u8).filter(|kind| counts[usize::from(*kind)] > 0).max_by_key(|kind| badness(*kind)).unwrap_or(0)
 }
 
-fn find(question: &Question<'_>, file: &VisFile) -> Result<std::sync::Arc<Survey>, ViewError> {
+fn find(question: &Question<'_>, file: &VisFile) -> Result<Arc<Survey>, ViewError> {
     let key = Key { file: file.key.clone(), step: -1, rank: -1 };
     let (root, shown) = (question.viewer.root.clone(), file.shown.clone());
+    let outlines = Arc::clone(&question.viewer.outlines);
     let work = move |progress: &AtomicU64| {
         let file = VisFile::open(&root, &shown)?;
-        let survey = Survey::read(&file, progress)?;
+        let survey = Survey::read(&file, &outlines, progress)?;
         let bytes = survey.graphs.iter().map(|graph| 120 + graph.cells.len() * 48).sum::<usize>() + survey.layers.len() * 60;
         Ok((survey, bytes))
     };
@@ -303,17 +292,4 @@ fn add(sum: &mut Cell, cell: &Cell) {
         *total += part;
     }
     sum.overflow = sum.overflow.max(cell.overflow);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::layer_label;
-
-    #[test]
-    fn layers_from_module_names() {
-        assert_eq!(layer_label("Module.layers.0.attn.Attention.forward.0"), Some(("layers.0", true)));
-        assert_eq!(layer_label("Module.emb.Embedding.forward.0"), Some(("emb", false)));
-        assert_eq!(layer_label("Cell.net.decoder.layers.12.Block.backward.1"), Some(("net.decoder.layers.12", true)));
-        assert_eq!(layer_label("DefaultModel"), None);
-    }
 }

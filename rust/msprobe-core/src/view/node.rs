@@ -5,6 +5,8 @@ use super::error::ViewError;
 use super::file::VisFile;
 use super::outline::{overflow_code, verdict_of};
 use super::{rows, tensors, Question};
+use crate::metrics::tensor;
+use crate::part::{DIFFERENCES, JUDGED, RELATIVE_ERRORS};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -250,44 +252,17 @@ fn face(target: Vec<(String, Value)>, golden: Vec<(String, Value)>, output: bool
 
 /// The usual columns first, in the order of the comparison's own, then others as they come.
 fn columns(pairs: &[Pair]) -> Vec<String> {
-    const ORDER: [&str; 36] = [
-        "Result",
-        "type",
-        "dtype",
-        "shape",
-        "value",
-        "Max",
-        "Min",
-        "Mean",
-        "Norm",
-        "Max diff",
-        "Min diff",
-        "Mean diff",
-        "L2norm diff",
-        "MaxRelativeErr",
-        "MinRelativeErr",
-        "MeanRelativeErr",
-        "NormRelativeErr",
-        "Cosine",
-        "EucDist",
-        "MaxAbsErr",
-        "One Thousandth Err Ratio",
-        "Five Thousandths Err Ratio",
-        tensors::EQUAL,
-        tensors::ULP,
-        tensors::LARGEST_AT,
-        tensors::NAN,
-        tensors::INFINITE,
-        "md5",
-        "requires_grad",
-        "Requires_grad Consistent",
-        "Err_message",
-        "group_ranks",
-        "group_id",
-        "full_op_name",
-        "data_name",
-        "tensor_stat_index",
-    ];
+    let order = [
+        &["Result", "type", "dtype", "shape", "value", "Max", "Min", "Mean", "Norm"][..],
+        &DIFFERENCES,
+        &RELATIVE_ERRORS,
+        &tensor::COLUMNS,
+        &[tensors::EQUAL, tensors::ULP, tensors::LARGEST_AT, tensors::NAN, tensors::INFINITE],
+        &["md5", "requires_grad"],
+        &JUDGED,
+        &["group_ranks", "group_id", "full_op_name", "data_name", "tensor_stat_index"],
+    ]
+    .concat();
     let mut seen: Vec<&str> = Vec::new();
     let mut known = std::collections::HashSet::new();
     for row in pairs.iter().flat_map(|pair| [&pair.target, &pair.golden]).flatten() {
@@ -297,7 +272,7 @@ fn columns(pairs: &[Pair]) -> Vec<String> {
             }
         }
     }
-    let place = |key: &str| ORDER.iter().position(|name| *name == key).unwrap_or(ORDER.len());
+    let place = |key: &str| order.iter().position(|name| *name == key).unwrap_or(order.len());
     seen.sort_by_key(|key| place(key));
     seen.into_iter().map(str::to_owned).collect()
 }

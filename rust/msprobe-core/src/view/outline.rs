@@ -1,5 +1,5 @@
 //! The shape of one step and rank held compactly: names, parents, verdicts, counterparts and roll-ups of both trees,
-//! without any parameter rows. About 110 bytes a node, so that a million nodes stay near 110 MB.
+//! without any parameter rows. About 60 bytes a node and its name.
 //!
 //! Nodes are numbered by their place in the file's execution order (`node_order`), separately on each side.
 
@@ -47,22 +47,46 @@ pub(crate) fn verdict_of(index: Option<f64>) -> u8 {
     }
 }
 
-/// Counts over everything strictly below a node.
+/// What lies strictly below a node.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Rollup {
-    /// Per [`status`].
-    pub(crate) counts: [u32; status::COUNT],
-    /// Worst overflow level below.
+    pub(crate) warnings: u32,
+    pub(crate) errors: u32,
+    pub(crate) unmatched: u32,
+    passes: bool,
+    /// Worst overflow level.
     pub(crate) overflow: u8,
 }
 
 impl Rollup {
-    /// The worst thing below: error, warning, unmatched, pass, nothing, in this order.
+    fn add_node(&mut self, status: u8, overflow: u8) {
+        match status {
+            status::PASS => self.passes = true,
+            status::WARNING => self.warnings += 1,
+            status::ERROR => self.errors += 1,
+            status::UNMATCHED => self.unmatched += 1,
+            _ => {}
+        }
+        self.overflow = self.overflow.max(overflow);
+    }
+
+    fn add(&mut self, below: &Self) {
+        self.warnings += below.warnings;
+        self.errors += below.errors;
+        self.unmatched += below.unmatched;
+        self.passes |= below.passes;
+        self.overflow = self.overflow.max(below.overflow);
+    }
+
+    /// The worst thing: error, warning, unmatched, pass, nothing, in this order.
     pub(crate) fn worst(&self) -> u8 {
-        [status::ERROR, status::WARNING, status::UNMATCHED, status::PASS]
-            .into_iter()
-            .find(|kind| self.counts[usize::from(*kind)] > 0)
-            .unwrap_or(status::NONE)
+        match self {
+            Self { errors: 1.., .. } => status::ERROR,
+            Self { warnings: 1.., .. } => status::WARNING,
+            Self { unmatched: 1.., .. } => status::UNMATCHED,
+            Self { passes: true, .. } => status::PASS,
+            _ => status::NONE,
+        }
     }
 }
 
@@ -82,6 +106,7 @@ pub(crate) struct Side {
     pub(crate) modified: Vec<bool>,
     pub(crate) counterpart: Vec<u32>,
     pub(crate) rollup: Vec<Rollup>,
+    /// Nodes by row number; empty where they stand so already.
     by_rowid: Vec<u32>,
     by_name: HashTable<u32>,
     /// Nodes whose ancestors do not lead to the root in the file; shown below the root.
@@ -113,6 +138,9 @@ impl Side {
     }
 
     pub(crate) fn at_rowid(&self, rowid: i64) -> Option<u32> {
+        if self.by_rowid.is_empty() {
+            return self.rowid.binary_search(&rowid).ok().map(|at| at as u32);
+        }
         self.by_rowid.binary_search_by_key(&rowid, |node| self.rowid[*node as usize]).ok().map(|at| self.by_rowid[at])
     }
 
@@ -129,7 +157,7 @@ impl Side {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.names.len() + self.len() * (8 + 8 + 4 * 5 + 4 + 1 + 24 + 4 + 5)
+        self.names.len() + self.len() * (8 + 8 + 4 * 5 + 4 + 16 + 5) + self.by_rowid.len() * 4
     }
 }
 
@@ -179,22 +207,20 @@ impl Outline {
             side.side.status.push(if link.is_some() { verdict_of(shape.precision) } else { status::UNMATCHED });
             side.link_hash.push(link.map_or(0, |name| hash_state.hash_one(name.as_bytes())));
         })?;
-        let links: Vec<Vec<u64>> = pending.iter_mut().map(|side| std::mem::take(&mut side.link_hash)).collect();
-        let orders: Vec<Vec<u32>> = pending.iter().map(Pending::execution_order).collect();
-        let [target, golden] = pending;
+        let mut links: Vec<Vec<u64>> = pending.iter_mut().map(|side| std::mem::take(&mut side.link_hash)).collect();
+        let [mut target, mut golden] = pending;
         let compared = !golden.order.is_empty();
-        let hashes: Vec<Vec<u64>> = [&target, &golden]
-            .iter()
-            .zip(&orders)
-            .map(|(side, order)| order.iter().map(|at| hash_state.hash_one(side.name_at(*at as usize))).collect())
-            .collect();
-        let mut sides = [target.finish(&orders[0], &hashes[0]), golden.finish(&orders[1], &hashes[1])];
+        target.sort(&mut links[0]);
+        golden.sort(&mut links[1]);
+        let hashes: Vec<Vec<u64>> =
+            [&target, &golden].iter().map(|side| (0..side.order.len()).map(|at| hash_state.hash_one(side.name_at(at))).collect()).collect();
+        let mut sides = [target.finish(&hashes[0]), golden.finish(&hashes[1])];
         let mut broken_links = 0;
         for own in 0..2 {
             let other = &sides[1 - own];
-            let counterparts: Vec<u32> = orders[own]
+            let counterparts: Vec<u32> = links[own]
                 .iter()
-                .map(|at| match links[own][*at as usize] {
+                .map(|link| match *link {
                     0 => NONE,
                     hash => other.by_name.find(hash, |node| hashes[1 - own][*node as usize] == hash).copied().unwrap_or_else(|| {
                         broken_links += 1;
@@ -236,30 +262,37 @@ impl Pending {
         &self.side.names[self.side.starts[at]..end]
     }
 
-    fn execution_order(&self) -> Vec<u32> {
-        let mut order: Vec<u32> = (0..self.order.len() as u32).collect();
-        if !self.order.is_sorted() {
-            order.sort_by_key(|at| (self.order[*at as usize], *at));
+    /// Puts the nodes, and `links` beside them, into execution order. Files mostly have them so, and nothing is copied then.
+    fn sort(&mut self, links: &mut Vec<u64>) {
+        if self.order.is_sorted() {
+            return;
         }
-        order
+        let mut order: Vec<u32> = (0..self.order.len() as u32).collect();
+        order.sort_by_key(|at| (self.order[*at as usize], *at));
+        let mut names = Vec::with_capacity(self.side.names.len());
+        let mut starts = Vec::with_capacity(order.len() + 1);
+        for at in &order {
+            starts.push(names.len());
+            names.extend_from_slice(self.name_at(*at as usize));
+        }
+        (self.side.names, self.side.starts) = (names, starts);
+        permute(&mut self.order, &order);
+        permute(links, &order);
+        permute(&mut self.parent_hash, &order);
+        permute(&mut self.is_root, &order);
+        permute(&mut self.side.rowid, &order);
+        permute(&mut self.side.kind, &order);
+        permute(&mut self.side.status, &order);
+        permute(&mut self.side.overflow, &order);
+        permute(&mut self.side.micro, &order);
+        permute(&mut self.side.modified, &order);
     }
 
-    fn finish(self, order: &[u32], hashes: &[u64]) -> Side {
-        let count = order.len();
-        let mut side = Side::default();
-        side.names.reserve_exact(self.side.names.len());
-        side.starts.reserve_exact(count + 1);
-        for at in order {
-            side.starts.push(side.names.len());
-            side.names.extend_from_slice(self.name_at(*at as usize));
-        }
+    fn finish(self, hashes: &[u64]) -> Side {
+        let mut side = self.side;
+        let count = self.order.len();
         side.starts.push(side.names.len());
-        side.rowid = permuted(&self.side.rowid, order);
-        side.kind = permuted(&self.side.kind, order);
-        side.status = permuted(&self.side.status, order);
-        side.overflow = permuted(&self.side.overflow, order);
-        side.micro = permuted(&self.side.micro, order);
-        side.modified = permuted(&self.side.modified, order);
+        side.names.shrink_to_fit();
         side.by_name = HashTable::with_capacity(count);
         for node in 0..count as u32 {
             let hash = hashes[node as usize];
@@ -267,20 +300,20 @@ impl Pending {
                 side.by_name.insert_unique(hash, node, |seen| hashes[*seen as usize]);
             }
         }
-        side.by_rowid = (0..count as u32).collect();
-        side.by_rowid.sort_unstable_by_key(|node| side.rowid[*node as usize]);
-        side.parent = order
+        if !side.rowid.is_sorted() {
+            side.by_rowid = (0..count as u32).collect();
+            side.by_rowid.sort_unstable_by_key(|node| side.rowid[*node as usize]);
+        }
+        side.parent = self
+            .parent_hash
             .iter()
-            .map(|at| {
-                let at = *at as usize;
-                if self.is_root[at] {
-                    return NONE;
-                }
-                let hash = self.parent_hash[at];
-                side.by_name.find(hash, |node| hashes[*node as usize] == hash).copied().unwrap_or(NONE)
+            .zip(&self.is_root)
+            .map(|(hash, is_root)| match is_root {
+                true => NONE,
+                false => side.by_name.find(*hash, |node| hashes[*node as usize] == *hash).copied().unwrap_or(NONE),
             })
             .collect();
-        let root = (0..count).rev().find(|node| self.is_root[order[*node] as usize]).or(count.checked_sub(1));
+        let root = (0..count).rev().find(|node| self.is_root[*node]).or(count.checked_sub(1));
         if let Some(root) = root {
             side.adopt_orphans(root as u32);
         }
@@ -289,8 +322,8 @@ impl Pending {
     }
 }
 
-fn permuted<T: Copy>(values: &[T], order: &[u32]) -> Vec<T> {
-    order.iter().map(|at| values[*at as usize]).collect()
+fn permute<T: Copy>(values: &mut Vec<T>, order: &[u32]) {
+    *values = order.iter().map(|at| values[*at as usize]).collect();
 }
 
 impl Side {
@@ -356,14 +389,9 @@ impl Side {
         for node in order.into_iter().rev() {
             let node = node as usize;
             let mut sum = self.rollup[node];
-            sum.counts[usize::from(self.status[node])] += 1;
-            sum.overflow = sum.overflow.max(self.overflow[node]);
+            sum.add_node(self.status[node], self.overflow[node]);
             if self.parent[node] != NONE {
-                let above = &mut self.rollup[self.parent[node] as usize];
-                for (total, part) in above.counts.iter_mut().zip(sum.counts) {
-                    *total += part;
-                }
-                above.overflow = above.overflow.max(sum.overflow);
+                self.rollup[self.parent[node] as usize].add(&sum);
             }
         }
     }

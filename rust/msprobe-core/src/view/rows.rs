@@ -167,10 +167,11 @@ pub(crate) fn graphs(file: &VisFile) -> Result<Vec<(i64, i64)>, ViewError> {
     let mut next_step = file.conn.prepare("SELECT min(step) FROM tb_nodes WHERE step > ?1").map_err(fail)?;
     let mut next_rank = file.conn.prepare("SELECT min(rank) FROM tb_nodes WHERE step = ?1 AND rank > ?2").map_err(fail)?;
     let mut step = i64::MIN;
-    while let Some(found) = next_step.query_row([step], number).map_err(fail)? {
+    // What is no whole number would be found again and again.
+    while let Some(found) = next_step.query_row([step], number).map_err(fail)?.filter(|found| *found > step) {
         step = found;
         let mut rank = i64::MIN;
-        while let Some(found) = next_rank.query_row([step, rank], number).map_err(fail)? {
+        while let Some(found) = next_rank.query_row([step, rank], number).map_err(fail)?.filter(|found| *found > rank) {
             if pairs.len() >= MAX_GRAPHS {
                 return Ok(pairs);
             }

@@ -10,6 +10,8 @@ use serde::Serialize;
 
 /// Most nodes whose children are asked for at once; an address has no room for more.
 const MAX_PARENTS: usize = 5_000;
+/// Children of a node that a page begins with while the outline is not there yet.
+const FIRST_ROWS: usize = 300;
 
 /// Nodes as columns. Absent numbers are 0; row numbers of `SQLite` begin at 1.
 #[derive(Debug, Default, Serialize)]
@@ -62,7 +64,7 @@ impl NodeTable {
         let rollup = tree.rollup[at];
         self.worst.push(rollup.worst());
         self.flood.push(rollup.overflow);
-        self.below.extend([rollup.counts[2], rollup.counts[3], rollup.counts[4]]);
+        self.below.extend([rollup.warnings, rollup.errors, rollup.unmatched]);
     }
 
     /// A node of the aligned outline, or a gap where the other side has none.
@@ -286,7 +288,8 @@ pub(crate) fn start(question: &Question<'_>) -> Result<Vec<u8>, ViewError> {
     let outline = question.outline_or_direct(&file, step, rank)?;
     let roots = Roots::read(&file, outline.as_deref(), step, rank)?;
     let mut children = Children::default();
-    let wanted = Wanted { from: 0, limit: MAX_ROWS, micro };
+    // Without the outline every row is sought one by one: the first screens come now, the rest with what lies below.
+    let wanted = Wanted { from: 0, limit: if outline.is_some() { MAX_ROWS } else { FIRST_ROWS }, micro };
     for root in roots.ids() {
         children.add(&file, outline.as_deref(), root, wanted)?;
     }
