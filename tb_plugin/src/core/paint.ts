@@ -51,14 +51,28 @@ export function paint(context: CanvasRenderingContext2D, scene: Scene, ratio: nu
   context.textBaseline = 'middle';
   const readable = 11 * view.k >= SMALLEST_TEXT;
   let drawn = 0;
+  const stuck: [number, number][] = [];
   const left = -view.tx / view.k;
   const top = -view.ty / view.k;
   visible(layout, left, top, left + scene.width / view.k, top + scene.height / view.k, (at) => {
     drawn += 1;
     if ((layout.gapFrom[at] as number) >= 0) paintGap(context, scene, at, readable);
     else if ((layout.node[at] as TreeNode).kids === 0) paintLeaf(context, scene, at, readable);
-    else paintBlock(context, scene, at, readable, top);
+    else {
+      paintBlock(context, scene, at);
+      if (!readable) return;
+      // The title of a tall open box stays in sight, over what scrolls by inside it.
+      const y = layout.y[at] as number;
+      const titleY = layout.open[at] === 1 ? Math.min(Math.max(y, top), y + (layout.h[at] as number) - TITLE) : y;
+      if (titleY > y) stuck.push([at, titleY]);
+      else paintTitle(context, scene, at, y);
+    }
   });
+  for (const [at, y] of stuck) {
+    context.fillStyle = tone(layout.node[at] as TreeNode, scene).fill;
+    context.fillRect((layout.x[at] as number) + 0.5, y, (layout.w[at] as number) - 1, TITLE);
+    paintTitle(context, scene, at, y);
+  }
   for (const [id, colour, dash] of [
     [scene.twin, colours.twin, true],
     [scene.selected, colours.accent, false],
@@ -109,8 +123,8 @@ function paintLeaf(context: CanvasRenderingContext2D, scene: Scene, at: number, 
   write(context, node.label, shownSign ? x + 18 : x + 10, y + h / 2 + 0.5, w - (shownSign ? 24 : 18));
 }
 
-function paintBlock(context: CanvasRenderingContext2D, scene: Scene, at: number, readable: boolean, top: number): void {
-  const { layout, colours, view } = scene;
+function paintBlock(context: CanvasRenderingContext2D, scene: Scene, at: number): void {
+  const { layout, colours } = scene;
   const node = layout.node[at] as TreeNode;
   const [x, y, w, h] = box(layout, at);
   const own = tone(node, scene);
@@ -132,15 +146,15 @@ function paintBlock(context: CanvasRenderingContext2D, scene: Scene, at: number,
   context.stroke();
   context.setLineDash([]);
   if (!open) stripe(context, scene, node, x, y, w, h);
-  if (!readable) return;
-  // The title of a tall open box stays in sight while its inside scrolls by.
-  const titleY = open ? Math.min(Math.max(y, top), y + h - TITLE) : y;
-  if (titleY > y) {
-    context.fillStyle = own.fill;
-    context.globalAlpha = 0.94;
-    context.fillRect(x + 0.5, titleY, w - 1, TITLE);
-    context.globalAlpha = 1;
-  }
+}
+
+/** Twist, mark and label of a box with children, at a height of its own; counts of what is inside where it is closed. */
+function paintTitle(context: CanvasRenderingContext2D, scene: Scene, at: number, titleY: number): void {
+  const { layout, view } = scene;
+  const node = layout.node[at] as TreeNode;
+  const [x, , w] = box(layout, at);
+  const own = tone(node, scene);
+  const open = layout.open[at] === 1;
   const middle = titleY + TITLE / 2 + 0.5;
   context.fillStyle = own.text;
   context.strokeStyle = own.text;

@@ -2,10 +2,10 @@
 
 use super::error::ViewError;
 use super::logdir::{self, Header};
+use crate::visdb::read::{has_log, uri, NODE_COLUMNS};
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
 use std::collections::HashSet;
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, UNIX_EPOCH};
@@ -65,31 +65,6 @@ pub(crate) struct VisFile {
     pub(crate) own_tables: Vec<String>,
 }
 
-const COLUMNS: [&str; 22] = [
-    "id",
-    "graph_id",
-    "node_order",
-    "node_name",
-    "node_type",
-    "up_node",
-    "sub_nodes",
-    "precision_index",
-    "overflow_level",
-    "micro_step_id",
-    "matched_node_link",
-    "stack_id",
-    "parallel_merge_info",
-    "matched_distributed",
-    "modified",
-    "input_data",
-    "output_data",
-    "data_source",
-    "dump_data_dir",
-    "step",
-    "rank",
-    "is_distributed",
-];
-
 impl VisFile {
     /// Opens `relative` below `root` read-only.
     pub(crate) fn open(root: &Path, relative: &str) -> Result<Self, ViewError> {
@@ -108,7 +83,7 @@ impl VisFile {
             Ok(None) => return Err(unreadable("not_sqlite", "this is not a vis.db (no SQLite file)")),
             Err(error) => return Err(unreadable("permission", &format!("the file cannot be read ({error})"))),
         };
-        let has_wal = fs::metadata(beside(&path, "-wal")).is_ok_and(|wal| wal.len() > 0);
+        let has_wal = has_log(&path);
         if header.bytes_named() > meta.len() && !has_wal {
             return Err(unreadable("truncated", "the file ends too early; it was not copied or written completely"));
         }
@@ -164,7 +139,7 @@ impl VisFile {
                 columns.insert(row.get::<_, String>(0).map_err(rows)?);
             }
         }
-        if let Some(missing) = COLUMNS.iter().find(|column| !columns.contains(**column)) {
+        if let Some(missing) = NODE_COLUMNS.iter().find(|column| !columns.contains(**column)) {
             return Err(schema(format!("column {missing} of tb_nodes is missing; the file is of another version")));
         }
         own.sort();
@@ -176,16 +151,7 @@ impl VisFile {
 }
 
 fn connect(path: &Path, immutable: bool) -> rusqlite::Result<Connection> {
-    let mut uri = String::from("file:");
-    for byte in path.as_os_str().as_encoded_bytes() {
-        // Everything but the plainest characters is escaped, so that a name cannot add parameters of its own.
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'.' | b'-' | b'_') {
-            uri.push(char::from(*byte));
-        } else {
-            let _ = write!(uri, "%{byte:02X}");
-        }
-    }
-    uri.push_str("?mode=ro");
+    let mut uri = uri(path);
     if immutable {
         // A file marked for write-ahead logging without its log needs no locks, and this way also opens in folders
         // that cannot be written and leaves no -wal and -shm behind.

@@ -38,19 +38,27 @@ pub(crate) struct NodeTable {
     flood: Vec<u8>,
     /// Counts strictly below: warning, error, unmatched, one after another.
     below: Vec<u32>,
+    /// Bytes of the names; asked after every node.
+    #[serde(skip)]
+    name_bytes: usize,
 }
 
 impl NodeTable {
     /// About how long this is as JSON.
     pub(crate) fn bytes(&self) -> usize {
-        self.id.len() * 60 + self.name.iter().map(String::len).sum::<usize>()
+        self.id.len() * 60 + self.name_bytes
+    }
+
+    fn push_name(&mut self, name: String) {
+        self.name_bytes += name.len();
+        self.name.push(name);
     }
 
     pub(crate) fn push(&mut self, outline: &Outline, side: usize, node: u32) {
         let tree = &outline.sides[side];
         let at = node as usize;
         self.id.push(tree.rowid[at]);
-        self.name.push(tree.name(node).to_owned());
+        self.push_name(tree.name(node).to_owned());
         self.kind.push(tree.kind[at]);
         self.kids.push(tree.children(node).len() as u32);
         self.status.push(tree.status[at]);
@@ -96,7 +104,7 @@ impl NodeTable {
             (Some(_), true) => verdict_of(row.precision),
         });
         self.id.push(row.rowid);
-        self.name.push(row.name);
+        self.push_name(row.name);
         self.kind.push(row.kind);
         self.kids.push(row.children);
         self.overflow.push(row.overflow);

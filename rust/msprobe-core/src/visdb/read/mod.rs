@@ -42,6 +42,7 @@ use node::BadCell;
 
 pub use facts::{NodeFacts, OwnTables, Skipped};
 pub use node::{Node, NodeRef};
+pub(crate) use open::{has_log, uri, NODE_COLUMNS};
 
 /// One graph of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -15,35 +15,35 @@ use crate::visdb::error::{Error, Result};
 /// How long to wait for somebody who is writing.
 const PATIENCE: Duration = Duration::from_secs(3);
 
+/// Columns of `tb_nodes` that are read.
+pub(crate) const NODE_COLUMNS: [&str; 21] = [
+    "id",
+    "node_order",
+    "node_name",
+    "node_type",
+    "up_node",
+    "sub_nodes",
+    "precision_index",
+    "overflow_level",
+    "micro_step_id",
+    "matched_node_link",
+    "stack_id",
+    "parallel_merge_info",
+    "matched_distributed",
+    "modified",
+    "input_data",
+    "output_data",
+    "data_source",
+    "dump_data_dir",
+    "step",
+    "rank",
+    "is_distributed",
+];
+
 /// Tables of the reference with the columns that are read. Generated columns do not count: they would run SQL of the
 /// file's author.
 const EXPECTED: [(&str, &[&str]); 3] = [
-    (
-        "tb_nodes",
-        &[
-            "id",
-            "node_order",
-            "node_name",
-            "node_type",
-            "up_node",
-            "sub_nodes",
-            "precision_index",
-            "overflow_level",
-            "micro_step_id",
-            "matched_node_link",
-            "stack_id",
-            "parallel_merge_info",
-            "matched_distributed",
-            "modified",
-            "input_data",
-            "output_data",
-            "data_source",
-            "dump_data_dir",
-            "step",
-            "rank",
-            "is_distributed",
-        ],
-    ),
+    ("tb_nodes", &NODE_COLUMNS),
     ("tb_stack", &["id", "stack_info"]),
     ("tb_config", &["graph_type", "task", "tool_tip", "micro_steps", "overflow_check", "node_colors", "rank_list", "step_list"]),
 ];
@@ -102,14 +102,14 @@ fn read_header(path: &Path) -> Result<[u8; 100]> {
 }
 
 /// Whether a write-ahead log with content lies beside the file.
-fn has_log(path: &Path) -> bool {
+pub(crate) fn has_log(path: &Path) -> bool {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
     fs::metadata(PathBuf::from(log)).is_ok_and(|m| m.len() > 0)
 }
 
 /// The path as `file:` URI, opened read-only. Every byte that is not harmless is escaped, so that any path works.
-fn uri(path: &Path) -> String {
+pub(crate) fn uri(path: &Path) -> String {
     let mut uri = String::from("file:");
     for &byte in path.as_os_str().as_bytes() {
         if byte.is_ascii_alphanumeric() || b"/-_.".contains(&byte) {
