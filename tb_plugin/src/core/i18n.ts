@@ -36,6 +36,7 @@ export const TEXTS = {
   target: ['Target', '调试侧'],
   golden: ['Golden', '标杆侧'],
   nodes: ['nodes', '个节点'],
+  nodesColumn: ['nodes', '节点'],
   'status.none': ['not compared', '未比对'],
   'status.pass': ['pass', '通过'],
   'status.warning': ['warning', '告警'],
