@@ -169,6 +169,28 @@ def test_a_deflated_archive(tmp_path: Path) -> None:
     assert read_tensor(tmp_path / "b.pt") == read_tensor(stored)
 
 
+@pytest.fixture(scope="module")
+def mesh() -> Iterator[Any]:
+    """Two processes of which there is one: nothing is ever sent."""
+    distributed = pytest.importorskip("torch.distributed")
+    fake = pytest.importorskip("torch.testing._internal.distributed.fake_pg")
+    distributed.init_process_group("fake", store=fake.FakeStore(), rank=0, world_size=2)
+    yield pytest.importorskip("torch.distributed.device_mesh").init_device_mesh("cpu", (2,))
+    distributed.destroy_process_group()
+
+
+@pytest.mark.parametrize("form", [ZIP, LEGACY], ids=["zip", "legacy"])
+@pytest.mark.parametrize("kind", ["Shard", "Replicate", "Partial"])
+@pytest.mark.parametrize("wrapped", [False, True], ids=["tensor", "parameter"])
+def test_of_a_distributed_tensor_the_local_part_is_read(mesh: Any, kind: str, wrapped: bool, form: bool, tmp_path: Path) -> None:
+    spread = pytest.importorskip("torch.distributed.tensor")
+    local = base()[1:, ::2].to(torch.bfloat16)
+    placement = spread.Shard(1) if kind == "Shard" else getattr(spread, kind)()
+    tensor = spread.DTensor.from_local(local, mesh, [placement], run_check=False)
+    path = saved(tmp_path / "a.pt", torch.nn.Parameter(tensor) if wrapped else tensor, form)
+    assert torch.equal(read_tensor(path).torch(), local)
+
+
 NOT_A_TENSOR: dict[str, Callable[[], Any]] = {
     "a dict": lambda: {"weight": base(), "nested": [base(), {"deep": base()}]},
     "a list": lambda: [base(), base()],
@@ -178,6 +200,8 @@ NOT_A_TENSOR: dict[str, Callable[[], Any]] = {
     "torch.nn.modules.linear.Linear": lambda: torch.nn.Linear(2, 2),
     "sparse": lambda: torch.eye(3).to_sparse(),
     "quantized": lambda: torch.quantize_per_tensor(base(), 0.1, 0, torch.qint8),
+    "nested": lambda: torch.nested.nested_tensor([base(), base()[1:]]),
+    "nested tensors": lambda: torch.nested.nested_tensor([base(), base()[1:]], layout=torch.jagged),
     "meta": lambda: torch.empty(3, device="meta"),
 }
 

@@ -111,6 +111,17 @@ fn costs_no_more_than_its_storage(tensor: &Tensor) {
     assert!(started.elapsed() < Duration::from_secs(1));
 }
 
+#[test]
+fn an_empty_tensor_of_the_largest_steps() {
+    let mut tensor = open(&folder().join("expanded_forever.pt"), None).unwrap();
+    tensor.layout.shape = vec![3, 2, 0, 1 << 62];
+    tensor.layout.strides = vec![i64::MAX as u64; 4];
+    let mut copy = Vec::new();
+    tensor.copy_to(&mut copy, 0).unwrap();
+    assert!(copy.is_empty());
+    assert!(compare_tensors(&tensor, &tensor).is_ok());
+}
+
 /// Every prefix of a file is refused or reads the same tensor (a `.npy` file may have trailing bytes; none may miss).
 #[test]
 fn every_truncation() {

@@ -2,7 +2,7 @@
 //! run and we can do better, the expectation stands here.
 
 use msprobe_core::metrics::tensor::{compare_pair, compare_tensors, Cell, Side};
-use msprobe_core::tensor::{Container, Dtype, Layout, Storage, Tensor, TensorFolder};
+use msprobe_core::tensor::{read, Container, Dtype, Layout, Storage, Tensor, TensorFolder};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -84,6 +84,64 @@ fn every_file_the_reference_reads() {
     assert_eq!(seen, 65);
 }
 
+/// How files are read where they cannot be mapped: by their parts, with the same result.
+#[test]
+fn every_file_read_piece_by_piece() {
+    let (mut read_files, mut refused) = (0, 0);
+    for entry in std::fs::read_dir(folder()).unwrap() {
+        let path = entry.unwrap().path();
+        let container = match path.extension().and_then(|suffix| suffix.to_str()) {
+            Some("pt") => Container::Pt,
+            Some("npy") => Container::Npy,
+            _ => continue,
+        };
+        let name = path.file_name().unwrap().to_string_lossy();
+        let whole = read(container, Storage::open(&path).unwrap(), Some("BFloat16"));
+        let parts = read(container, Storage::open_piecewise(&path).unwrap(), Some("BFloat16"));
+        match (whole, parts) {
+            (Ok(whole), Ok(parts)) => {
+                same_bytes(&name, &whole, &parts);
+                read_files += 1;
+            }
+            (whole, parts) => {
+                assert_eq!(whole.unwrap_err().to_string(), parts.unwrap_err().to_string(), "{name}");
+                refused += 1;
+            }
+        }
+    }
+    assert!(read_files > 65 && refused > 20, "{read_files} {refused}");
+}
+
+fn same_bytes(name: &str, a: &Tensor, b: &Tensor) {
+    let (mut of_a, mut of_b) = (Vec::new(), Vec::new());
+    a.copy_to(&mut of_a, 1 << 26).unwrap();
+    b.copy_to(&mut of_b, 1 << 26).unwrap();
+    assert!(of_a == of_b, "{name}");
+    // What was inflated is in memory whatever the file is.
+    assert_eq!(b.storage.in_memory().is_some(), name == "deflated.pt", "{name}");
+    let found = compare_tensors(a, b).unwrap();
+    assert!(found.extra.is_none_or(|extra| extra.equal == 1.0), "{name}");
+}
+
+/// Columns that lie further apart than is read at once.
+#[test]
+fn a_large_strided_file_read_piece_by_piece() {
+    let room = tempfile::tempdir().unwrap();
+    let path = room.path().join("a.npy");
+    let header = "{'descr': '<f4', 'fortran_order': True, 'shape': (150000, 10), }";
+    let numbers = (0..1_500_000u32).flat_map(|n| (n as f32).to_le_bytes());
+    let start = [b"\x93NUMPY\x01\x00".as_slice(), &(header.len() as u16).to_le_bytes(), header.as_bytes()].concat();
+    std::fs::write(&path, start.into_iter().chain(numbers).collect::<Vec<_>>()).unwrap();
+    let whole = read(Container::Npy, Storage::open(&path).unwrap(), None).unwrap();
+    let parts = read(Container::Npy, Storage::open_piecewise(&path).unwrap(), None).unwrap();
+    same_bytes("a.npy", &whole, &parts);
+    let mut bytes = Vec::new();
+    parts.copy_to(&mut bytes, 1 << 23).unwrap();
+    // Row 0 is every 150,000th number.
+    let row: Vec<f32> = bytes[..40].chunks_exact(4).map(|f| f32::from_le_bytes(f.try_into().unwrap())).collect();
+    assert_eq!(row, (0..10u32).map(|n| (n * 150_000) as f32).collect::<Vec<_>>());
+}
+
 /// Files the reference refuses or dies of, and what we say or read.
 #[test]
 fn every_file_the_reference_does_not_read() {
@@ -120,7 +178,7 @@ fn every_file_the_reference_does_not_read() {
         ("npy_is_npz.npy", "not a npy file"),
         ("absent.npy", "the file does not exist"),
     ];
-    let read: [(&str, &[f64]); 8] = [
+    let read_by_us: [(&str, &[f64]); 8] = [
         ("protocol4.pt", &[1.0, 2.0, 3.0]),
         ("npu_rebuild.pt", &[1.0, 2.0, 3.0]),
         ("complex32.pt", &[1.0, 2.0]),
@@ -138,10 +196,10 @@ fn every_file_the_reference_does_not_read() {
                 let error = folder.load(name, None).expect_err(name).to_string();
                 assert!(error.contains(reason) && error.contains(name), "{error}");
             }
-            None => assert!(read.iter().any(|(file, _)| *file == name), "{name} has no expectation"),
+            None => assert!(read_by_us.iter().any(|(file, _)| *file == name), "{name} has no expectation"),
         }
     }
-    for (name, values) in read {
+    for (name, values) in read_by_us {
         let tensor = folder.load(name, Some("BFloat16")).unwrap_or_else(|e| panic!("{e}"));
         same_values(name, &tensor, values);
     }

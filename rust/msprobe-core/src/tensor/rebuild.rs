@@ -85,7 +85,7 @@ pub fn global(module: &str, name: &str) -> Result<Global, Reason> {
         ("torch._utils", "_rebuild_sparse_tensor" | "_rebuild_sparse_csr_tensor") => return Err(Reason::Kind("sparse")),
         ("torch._utils", "_rebuild_qtensor") => return Err(Reason::Kind("quantized")),
         ("torch._utils", "_rebuild_meta_tensor_no_storage") => return Err(Reason::Kind("meta")),
-        ("torch._utils", "_rebuild_nested_tensor") => return Err(Reason::Kind("nested")),
+        ("torch._utils", "_rebuild_nested_tensor") | ("torch.nested._internal.nested_tensor", _) => return Err(Reason::Kind("nested")),
         ("torch._utils", "_rebuild_device_tensor_from_numpy" | "_rebuild_device_tensor_from_cpu_tensor") => {
             return Err(Reason::Kind("device"));
         }
@@ -113,7 +113,7 @@ fn inert_of_distributed(module: &str, name: &str) -> bool {
             )
         }
         "torch.distributed.device_mesh" | "torch.distributed._tensor.device_mesh" => name == "DeviceMesh",
-        "torch.distributed._mesh_layout" => name == "_MeshLayout",
+        "torch.distributed._mesh_layout" => matches!(name, "_MeshLayout" | "_FlatLayout"),
         _ => false,
     }
 }
@@ -218,8 +218,10 @@ pub fn build<'a>(machine: &Machine<'a>, object: Value<'a>, state: Value<'a>) -> 
     if machine.tensors[index as usize].storage.is_some() {
         return object;
     }
-    let dict = machine.elements(state).first().copied().unwrap_or(state);
-    match machine.get(dict, "_local_tensor") {
+    // A dict, or a tuple of one for attributes and one for slots; either may be None.
+    let dicts = [Some(state), machine.elements(state).first().copied(), machine.elements(state).get(1).copied()];
+    let local = dicts.into_iter().flatten().find_map(|dict| machine.get(dict, "_local_tensor"));
+    match local {
         Some(local @ Value::Tensor(_)) => local,
         _ => object,
     }

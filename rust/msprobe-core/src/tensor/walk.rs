@@ -68,6 +68,10 @@ impl Walk {
             })
             .collect();
         dimensions.reverse();
+        if logical == 0 {
+            // The steps of a tensor without elements are never taken, and may be any.
+            dimensions.clear();
+        }
         Walk { dimensions, offsets: [a.offset, b.offset], repeat: 1, elements: logical }
     }
 
