@@ -34,7 +34,7 @@ def compare(
         fuzzy_match: Match although call numbers differ.
         layer_mapping: Match layers of different names by this file; the empty text: by their place.
         noise_twin: A second golden run: what it differs by from the first is noise.
-        jobs: Work on so many cores; all when absent.
+        jobs: Work on so many cores; as many as the input is worth when absent.
 
     Raises:
         MsprobeError: Nothing usable was written.

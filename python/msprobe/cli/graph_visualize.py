@@ -113,7 +113,9 @@ def graph_visualize(
     ] = "db",
     jobs: Annotated[
         int | None,
-        typer.Option("--jobs", metavar="N", min=1, max=MOST_JOBS, rich_help_panel=OUTPUT, help="Work on so many cores (all)."),
+        typer.Option(
+            "--jobs", metavar="N", min=1, max=MOST_JOBS, rich_help_panel=OUTPUT, help="Work on so many cores (what the input is worth)."
+        ),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", rich_help_panel=OUTPUT, help="No progress.")] = False,
     json: Annotated[bool, typer.Option("--json", rich_help_panel=OUTPUT, help="Print the answer as one JSON document.")] = False,

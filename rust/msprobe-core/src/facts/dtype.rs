@@ -1,5 +1,7 @@
 //! What a dtype tells of rounding.
 
+use std::borrow::Cow;
+
 /// What is known of a dtype from its name, of any framework.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Dtype {
@@ -14,9 +16,10 @@ pub(crate) enum Dtype {
 /// Reads a dtype such as `torch.bfloat16`, `Float32`, `<class float>`.
 pub(crate) fn dtype(name: &str) -> Dtype {
     let name = name.strip_prefix("torch.").or_else(|| name.strip_prefix("mindspore.")).unwrap_or(name);
-    let lower = name.to_ascii_lowercase();
+    let lower: Cow<'_, str> =
+        if name.bytes().any(|byte| byte.is_ascii_uppercase()) { name.to_ascii_lowercase().into() } else { name.into() };
     let float = |bits: i32, smallest: i32| Dtype::Float { epsilon: 2f32.powi(1 - bits), smallest: 2f64.powi(smallest) };
-    match lower.as_str() {
+    match &*lower {
         "bfloat16" => float(8, -133),
         "float16" | "half" | "complex32" => float(11, -24),
         "float32" | "float" | "complex64" | "hfloat32" | "tf32" | "<class float>" | "<class complex>" => float(24, -149),

@@ -19,7 +19,7 @@ use crate::matching::mapping::Usage;
 use crate::matching::{How, Ways};
 use crate::metrics::Mode;
 use crate::part::{self, Hooks, Watch};
-use crate::report::{self, Following, RankFollowing};
+use crate::report::{self, Following, GoldenNodes, RankFollowing};
 use crate::visdb::{schema, write, Cell, Complete, Config, PartTotals, Task, Writer};
 
 /// Runs `request` to its end. `progress` may be polled and cancelled from another thread.
@@ -191,7 +191,8 @@ impl State {
             Ok((report, totals)) => {
                 self.note(pair, prepared, &report, &totals);
                 if let (Some(Ok(following)), Some(rank)) = (&mut self.following, walk) {
-                    following.keep(rank);
+                    let nodes = prepared.node_counts();
+                    following.keep(rank, GoldenNodes { all: nodes.golden, unmatched: nodes.only_golden });
                 }
                 return true;
             }

@@ -4,7 +4,7 @@
 use super::answer::Report;
 use super::error::Result;
 use super::file::{Place, VisFile};
-use super::rank::{Listed, RankWalk, RankWalked};
+use super::rank::{GoldenNodes, Listed, RankWalk, RankWalked};
 use super::tolerance::Level;
 use super::{noise_used, told, Options};
 use crate::facts::NodeFacts;
@@ -42,8 +42,8 @@ impl Following {
     }
 
     /// Keeps what a rank came to that is in the file for good.
-    pub fn keep(&mut self, rank: RankFollowing) {
-        let walked = rank.walk.end();
+    pub fn keep(&mut self, rank: RankFollowing, golden: GoldenNodes) {
+        let walked = rank.walk.end(golden);
         self.levels.insert(rank.place.rank, walked.level());
         self.walked.push((rank.place, walked));
     }

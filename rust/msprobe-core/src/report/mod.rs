@@ -47,6 +47,7 @@ pub use error::{Error, Result};
 pub use export::{export, ExportError, Format};
 pub(crate) use following::{Following, RankFollowing};
 pub use noise::MULTIPLE;
+pub(crate) use rank::GoldenNodes;
 pub use store::store;
 pub use table::{Rows, Selection, Table};
 pub use tree::{first_place, tree, Line};

@@ -28,6 +28,16 @@ pub(super) struct RankWalk {
 pub(super) struct RankWalked {
     outcome: Outcome,
     drift: Drift,
+    golden: GoldenNodes,
+}
+
+/// Nodes of the golden side.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct GoldenNodes {
+    /// All of them, the root too.
+    pub all: u64,
+    /// Those that no target node faces; the root does not count.
+    pub unmatched: u64,
 }
 
 /// Nodes to list: how many there are, and the places of the first.
@@ -61,8 +71,9 @@ impl RankWalk {
     }
 
     /// What the nodes came to.
-    pub fn end(self) -> RankWalked {
-        RankWalked { outcome: self.walk.end(), drift: Drift { forward: self.forward.finish(), backward: self.backward.finish() } }
+    pub fn end(self, golden: GoldenNodes) -> RankWalked {
+        let drift = Drift { forward: self.forward.finish(), backward: self.backward.finish() };
+        RankWalked { outcome: self.walk.end(), drift, golden }
     }
 }
 
@@ -79,7 +90,7 @@ pub(super) fn read(file: &VisFile, place: Place, options: &Options, before: Opti
             }
         }
     })?;
-    Ok((walk.end(), listed))
+    Ok((walk.end(golden_nodes(file, place)?), listed))
 }
 
 impl RankWalked {
@@ -90,9 +101,9 @@ impl RankWalked {
 
     /// The report, its nodes described as they stand in `file`.
     pub fn describe(self, file: &VisFile, place: Place, options: &Options, listed: &Listed) -> Result<RankReport> {
-        let RankWalked { outcome, drift } = self;
+        let RankWalked { outcome, drift, golden } = self;
         let compared = file.is_comparison();
-        let counts = counts(file, place, &outcome.counts)?;
+        let counts = counts(compared, golden, &outcome.counts);
         let line = |order: &u32| -> Result<NodeLine> { Ok(stored(file, place, *order)?.line) };
         let mut found = outcome.candidates.iter().filter(|_| compared);
         let first = found.next();
@@ -131,27 +142,30 @@ fn is_origin(candidate: &Candidate) -> bool {
     }
 }
 
-fn counts(file: &VisFile, place: Place, seen: &walk::Counts) -> Result<Counts> {
+fn golden_nodes(file: &VisFile, place: Place) -> Result<GoldenNodes> {
     let sql =
         "SELECT count(*), coalesce(sum(coalesce(up_node, '') <> '' AND coalesce(matched_node_link, '') IN ('', '[]')), 0) FROM tb_nodes \
                WHERE step = ?1 AND rank = ?2 AND data_source = 'Bench'";
-    let (golden_nodes, only_golden): (i64, i64) =
+    let (all, unmatched): (i64, i64) =
         file.conn.query_row(sql, (place.step, place.rank), |row| Ok((row.get(0)?, row.get(1)?))).map_err(file.fail())?;
-    let compared = file.is_comparison();
+    Ok(GoldenNodes { all: all as u64, unmatched: unmatched as u64 })
+}
+
+fn counts(compared: bool, golden: GoldenNodes, seen: &walk::Counts) -> Counts {
     let [not_compared, pass, warning, error] = seen.verdicts;
     let [medium, high, critical] = seen.overflow;
-    Ok(Counts {
+    Counts {
         target_nodes: seen.nodes,
-        golden_nodes: golden_nodes as u64,
+        golden_nodes: golden.all,
         matched: seen.matched,
         only_target: if compared { seen.unmatched } else { 0 },
-        only_golden: if compared { only_golden as u64 } else { 0 },
+        only_golden: if compared { golden.unmatched } else { 0 },
         verdicts: Verdicts { error, warning, pass, not_compared },
         overflow: Overflow { critical, high, medium },
         compared_nodes: seen.compared_nodes,
         compared_rows: seen.compared_rows,
         beyond_noise: seen.beyond_nodes,
-    })
+    }
 }
 
 impl Counts {
