@@ -130,7 +130,8 @@ def _result(measured: dict[str, Any]) -> Result:
         tables=[Table(["", "budget", "msprobe-rs", "msProbe 26.2"], rows)],
         notes=[
             "The memory of the tab is the proportional share (PSS) of the renderer process; that of the server is what TensorBoard with "
-            "the plugin holds after all of this, less what it held before the first question.",
+            "the plugin holds after all of this, less what it held before the first question. A node is opened after it was chosen, which "
+            "is when the viewer asks for its children.",
             "msProbe's viewer on a copy of the file: opening a node and search are the answers of its server alone, without the drawing; "
             "its search begins by loading all names. Empty cells: it has no such function.",
         ],

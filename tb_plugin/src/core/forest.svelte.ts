@@ -29,7 +29,7 @@ export class Forest {
   revision = $state(0);
   /** Ask a pane to bring a node into view; `turn` makes equal requests differ. */
   focus = $state<{ target: number; golden: number; turn: number }>({ target: 0, golden: 0, turn: 0 });
-  private inFlight = new Set<string>();
+  private readonly inFlight = new Map<string, Promise<void>>();
 
   constructor(private readonly store: Store) {}
 
@@ -139,19 +139,32 @@ export class Forest {
     this.revision += 1;
   }
 
+  /** Asks for the children of a chosen node and of its counterpart: it is likely to be opened next. */
+  prepare(side: SideName, id: number): void {
+    const node = this[side].byId.get(id);
+    const twin = node && this.store.prefs.syncOpen ? this[other(side)].byId.get(node.pair) : undefined;
+    for (const one of [node, twin]) if (one && one.kids > 0 && one.children.length === 0) void this.load([one.id], 0);
+  }
+
   /** Loads a page of children that is not there yet; the same page is asked for once. */
-  async load(ids: number[], from: number, limit = PAGE): Promise<void> {
+  load(ids: number[], from: number, limit = PAGE): Promise<void> {
     const key = `${ids.join(',')}/${from}`;
-    if (this.inFlight.has(key)) return;
-    this.inFlight.add(key);
+    const known = this.inFlight.get(key);
+    if (known) return known;
+    const loading = this.fetch(ids, from, limit).finally(() => {
+      if (this.inFlight.get(key) === loading) this.inFlight.delete(key);
+    });
+    this.inFlight.set(key, loading);
+    return loading;
+  }
+
+  private async fetch(ids: number[], from: number, limit: number): Promise<void> {
     try {
       this.take(await this.ask(ids, from, limit));
       // Children that come before their parent opens are drawn when it does.
       if (SIDES.some((side) => ids.some((id) => this[side].open.has(id)))) this.revision += 1;
     } catch (error) {
       if (!isAbort(error)) this.store.tell(asProblem(error).message, true);
-    } finally {
-      this.inFlight.delete(key);
     }
   }
 

@@ -130,14 +130,17 @@ export class Store {
     });
   }
 
+  /** Shows another step, rank or micro step; one step of the history. */
   async setGraph(step: number, rank: number, micro: number, open = ''): Promise<void> {
-    const keep = this.selected;
-    this.restart();
-    this.selected = null;
-    [this.step, this.rank, this.micro] = [step, rank, micro];
-    await this.load({ ...NOWHERE, step, rank, micro, open });
-    // Stay on the same node where the other rank or step has it too.
-    if (keep) await this.selectByName(keep.side, keep.name, true);
+    await this.travel(async () => {
+      const keep = this.selected;
+      this.restart();
+      this.selected = null;
+      [this.step, this.rank, this.micro] = [step, rank, micro];
+      await this.load({ ...NOWHERE, step, rank, micro, open });
+      // Stay on the same node where the other rank or step has it too.
+      if (keep) await this.selectByName(keep.side, keep.name, true);
+    });
   }
 
   private restart(): void {
@@ -232,6 +235,7 @@ export class Store {
     try {
       this.details = await this.client.get<NodeAnswer>('node', { path: this.path, id: chosen.id }, this.reads.signal);
       this.detailsProblem = null;
+      this.forest.prepare(chosen.side, chosen.id);
     } catch (error) {
       if (isAbort(error)) return;
       this.details = null;
