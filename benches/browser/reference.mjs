@@ -58,13 +58,15 @@ const ask = async (route, body) => {
   return performance.now() - begin;
 };
 const expand = (nodeName) => ask('changeNodeExpandState', { nodeInfo: { nodeName, nodeType: 'NPU' }, metaData });
-await ask('load_meta_dir', {});
-await ask('loadGraphConfigInfo', { metaData });
-await expand('root');
-await attempt('open_wide', () => expand('Module.wide.0.Wide.forward.0'));
+const begun = await attempt('begin', async () => {
+  await ask('load_meta_dir', {});
+  await ask('loadGraphConfigInfo', { metaData });
+  return expand('root');
+});
+if (begun) await attempt('open_wide', () => expand('Module.wide.0.Wide.forward.0'));
 // Its search begins with a list of all names.
 await attempt('search', () => ask('loadGraphAllNodeList', { metaData: { ...metaData, rank: 0 } }));
-await pause(2000);
+await pause(1000);
 found.largest_response = largest / 1000;
 found.tab_memory = rendererMemory();
 found.server_memory = resident(server.pid) - before;
