@@ -13,7 +13,7 @@ def test_a_sound_dump(msprobe: Command) -> None:
     lines = done.out.splitlines()
     assert (done.status, len(lines), lines[-1]) == (0, 3, "all good")
     assert "pytorch   task statistics   level mix" in lines[0]
-    assert "1 ranks   424 nodes" in lines[1]
+    assert "1 rank   424 nodes" in lines[1]
 
 
 def test_ranks_are_listed(msprobe: Command) -> None:

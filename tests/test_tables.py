@@ -17,6 +17,7 @@ import pytest
 import msprobe as package
 from tests.conftest import DATA, Command, Run
 from tests.dumps import write
+from tests.recorded import unpacked
 
 FILE = DATA / "visdb" / "compare_tensor.vis.db"
 LLAMA = DATA / "dumps" / "llama_perturbed"
@@ -236,6 +237,16 @@ def test_compare_and_build(tmp_path: Path) -> None:
     assert found is not None
     assert found["node"] == "Module.model.layers.1.mlp.down_proj.Linear.forward.0"
     assert package.build(TARGET, output=tmp_path).report()["graph_type"] == "build"
+
+
+def test_compare_aligns_as_the_command_does(msprobe: Command, tmp_path: Path) -> None:
+    dumps = unpacked() / "renamed_modules_lm"
+    sides = dumps / "target", dumps / "golden"
+    matched = package.compare(*sides, output=tmp_path / "ours", align=True).report()["totals"]["matched"]
+    done = msprobe("graph_visualize", "-tp", sides[0], "-gp", sides[1], "-o", tmp_path / "command", "--match", "align", "--json")
+    assert matched == json.loads(done.out)["totals"]["matched"] > 80
+    with pytest.raises(ValueError, match="align goes without"):
+        package.compare(*sides, output=tmp_path, align=True, fuzzy_match=True)
 
 
 def test_errors_are_one_line(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ def compare(
     overflow_check: bool = False,
     fuzzy_match: bool = False,
     layer_mapping: str | PathLike[str] | None = None,
+    align: bool = False,
     noise_twin: str | PathLike[str] | None = None,
     jobs: int | None = None,
 ) -> Result:
@@ -33,12 +34,16 @@ def compare(
         overflow_check: Mark where NaN and infinity come from.
         fuzzy_match: Match although call numbers differ.
         layer_mapping: Match layers of different names by this file; the empty text: by their place.
+        align: Align the two trees: find what was inserted, deleted, renamed, counted anew or wrapped. Goes without the two above.
         noise_twin: A second golden run: what it differs by from the first is noise.
         jobs: Work on so many cores; as many as the input is worth when absent.
 
     Raises:
         MsprobeError: Nothing usable was written.
+        ValueError: `align` beside `fuzzy_match` or `layer_mapping`.
     """
+    if align and (fuzzy_match or layer_mapping is not None):
+        raise ValueError("align goes without fuzzy_match and layer_mapping; use one of them")
     return _run(
         target,
         output,
@@ -46,6 +51,7 @@ def compare(
         overflow_check=overflow_check,
         fuzzy_match=fuzzy_match,
         layer_mapping=None if layer_mapping is None else fspath(layer_mapping),
+        align=align,
         noise_twin=None if noise_twin is None else fspath(noise_twin),
         jobs=jobs,
     )

@@ -73,7 +73,8 @@ def _read(path: str) -> int:
             log.answer(log.one_line(f"problem   {error.args[1]}"))
             return 1
     nodes = sum(part["target_nodes"] for part in summary["parts"])
-    log.answer(f"read      {len(summary['parts']):,} ranks   {nodes:,} nodes   {summary['seconds']:.2f} s")
+    ranks = "1 rank" if len(summary["parts"]) == 1 else f"{len(summary['parts']):,} ranks"
+    log.answer(f"read      {ranks}   {nodes:,} nodes   {summary['seconds']:.2f} s")
     for warning in summary["warnings"]:
         log.answer(log.one_line(f"note      {warning}"))
     for missing in summary["left_out"]:
