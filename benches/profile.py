@@ -54,7 +54,8 @@ def run() -> Result | None:
         command="python -m benches profile",
         text=["Share of the CPU time of the engine (without Python's start-up) at 200 copies, one job."],
         tables=[Table(["", *shares], [*rows, inside])],
-        raw=shares,
+        # A Counter made again from its items counts the items.
+        raw={task: dict(share) for task, share in shares.items()},
     )
 
 
