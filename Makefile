@@ -21,7 +21,8 @@ need = @command -v $(1) >/dev/null || { echo "$(1) is missing: $(2)" >&2; exit 1
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(VENV)/installed ## Build, install into .venv, compare two real dumps, say how to look at the result
+demo: plugin $(VENV)/installed ## Build, install into .venv, compare two real dumps, say how to look at the result
+	$(BIN)/pip install --quiet tensorboard
 	$(BIN)/msprobe-rs graph_visualize -tp tests/data/dumps/llama_perturbed/target -gp tests/data/dumps/llama_perturbed/golden -o out/demo
 
 check: lint licences test-rust ## Format, lints, types, licences, unit tests
@@ -109,6 +110,7 @@ $(VENV)/%-tools: requirements/%.txt | $(VENV)/bin/python
 
 $(VENV)/installed: $(SOURCES) | $(VENV)/build-tools
 	$(call need,cargo,install Rust 1.89 or newer)
+	@echo "compiling the engine: some minutes the first time"
 	rm -rf $(WHEELS)
 	$(BIN)/maturin build --quiet --release --out $(WHEELS)
 	$(BIN)/pip install --quiet $(WHEELS)/*.whl

@@ -22,10 +22,9 @@ export function render() {
 }
 """
 HOW_TO_BUILD = (
-    "This copy of msprobe-rs was built without Node, so the viewer is missing.\n\n"
-    "Either install a released wheel:\n    pip install --force-reinstall msprobe-rs\n"
-    "or build the viewer in the source tree (Node 20 or newer) and install again:\n"
-    "    cd tb_plugin && npm ci && npm run build\n\n"
+    "This copy of msprobe-rs was built without its front end, so the viewer is missing.\n\n"
+    "In the source tree, build it (Node 20 or newer) and install again:\n"
+    "    make plugin && pip install .\n\n"
     "Until then, `msprobe-rs report FILE.vis.db` prints the answer in the terminal."
 )
 
