@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sqlite3
 from pathlib import Path
@@ -64,6 +65,19 @@ def refused(msprobe: Command, place: Path, *words: str, status: int = 1) -> str:
 def test_what_is_no_finished_file(question: list[str], file: str, told: str, msprobe: Command, place: Path) -> None:
     line = refused(msprobe, place, question[0], file, *question[1:])
     assert line == told or (told.endswith("truncated") and line.startswith(told))
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=" ".join)
+def test_of_several_files_the_newest_is_named(question: list[str], msprobe: Command, place: Path) -> None:
+    for number, seconds in ((2, 3000), (3, 2000), (1, 1000)):
+        file = place / "out" / f"compare_{number}.vis.db"
+        shutil.copy(RESULT, file)
+        os.utime(file, (seconds, seconds))
+    files = [f"out/compare_{number}.vis.db" for number in (1, 2, 3)]
+    line = refused(msprobe, place, question[0], *files, *question[1:], status=2)
+    assert line == "3 files are given, name one (newest: out/compare_2.vis.db)"
+    line = refused(msprobe, place, question[0], "out", *question[1:])
+    assert line == "out: is a folder; name a file in it (newest: out/compare_2.vis.db)"
 
 
 @pytest.mark.parametrize(

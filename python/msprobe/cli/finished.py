@@ -5,12 +5,23 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from msprobe.cli.exits import Refusal
+from msprobe.cli.exits import Exit, Refusal
 from msprobe.cli.request import on_disk
 
 DUMP = ("dump.json", "construct.json", "stack.json")
 SHOWN = 3
 """Files that are named at most."""
+ARGUMENT = "FILE.vis.db"
+"""What the help calls the one file that a command is given."""
+
+
+def check_one(words: list[str]) -> None:
+    """Raises a `Refusal` if a shell has made several files of one word (`out/*.vis.db`)."""
+    files = [word for word in words if word.endswith(".vis.db")]
+    if len(files) > 1:
+        there = [file for file in files if os.path.isfile(on_disk(file))]  # noqa: PTH113
+        newest = f" (newest: {max(there, key=lambda file: os.stat(on_disk(file)).st_mtime_ns)})" if there else ""  # noqa: PTH116
+        raise Refusal(f"{len(files)} files are given, name one{newest}", Exit.USAGE)
 
 
 def check(path: str) -> None:
@@ -26,7 +37,7 @@ def check(path: str) -> None:
 
 def _advice(folder: Path) -> str:
     if files := _files(folder):
-        return f"name the file in it: {_named(files)}"
+        return f"name a file in it (newest: {files[0]})" if len(files) > 1 else f"name the file in it: {files[0]}"
     if _is_dump(folder):
         return f"a dump, not a result; make one: msprobe-rs graph_visualize -tp {folder} -gp GOLDEN -o out"
     return "name a *.vis.db file"

@@ -41,7 +41,7 @@ def main(words: list[str] | None = None) -> int:
 def _run(words: list[str]) -> int:
     import typer
 
-    from msprobe.cli import argv, older_form
+    from msprobe.cli import argv, finished, older_form
     from msprobe.cli.app import app
     from msprobe.cli.help import options_of
 
@@ -54,6 +54,8 @@ def _run(words: list[str]) -> int:
         if name not in commands:
             raise argv.UsageProblem(_unknown(name, [known for known in commands if not commands[known].hidden]))
         words = argv.normalise(rest, options_of(commands[name].params))
+        if "--" in words and any(parameter.metavar == finished.ARGUMENT for parameter in commands[name].params):
+            finished.check_one(words[words.index("--") :])
         command, prog_name = commands[name], f"{prog_name} {name}"
     else:
         # Only options that need no command; the first one answers.
