@@ -78,7 +78,7 @@ fn chain(keys: &[u64], golden_keys: &[u64]) -> Vec<(usize, usize)> {
     // Per key where it is on the golden side, and how many there are on the target's and have been seen.
     let mut calls: HashMap<u64, Calls> = HashMap::new();
     for (at, &key) in golden_keys.iter().enumerate() {
-        calls.entry(key).or_default().golden.push(at);
+        calls.entry(key).or_default().golden.push(at as u32);
     }
     for key in keys {
         if let Some(calls) = calls.get_mut(key) {
@@ -89,8 +89,8 @@ fn chain(keys: &[u64], golden_keys: &[u64]) -> Vec<(usize, usize)> {
     for (at, key) in keys.iter().enumerate() {
         let Some(calls) = calls.get_mut(key) else { continue };
         // From the last to the first, so that no two of them stand in one chain.
-        for &candidate in calls.next_candidates().iter().rev() {
-            chain.add(at, candidate);
+        for (rank, &candidate) in calls.next_candidates().iter().enumerate().rev() {
+            chain.add(at as u32, candidate, rank);
         }
     }
     chain.longest()
@@ -104,14 +104,14 @@ fn run(side: &Evidence<'_>) -> Vec<NodeId> {
 
 #[derive(Default)]
 struct Calls {
-    golden: Vec<usize>,
+    golden: Vec<u32>,
     target: usize,
     seen: usize,
 }
 
 impl Calls {
     /// What the next target node may face.
-    fn next_candidates(&mut self) -> &[usize] {
+    fn next_candidates(&mut self) -> &[u32] {
         // Counted from the start and, if the last ones are those in common, from the end.
         let from_start = self.seen;
         let from_end = (self.seen + self.golden.len()).saturating_sub(self.target);
@@ -122,43 +122,85 @@ impl Calls {
     }
 }
 
-/// Pairs under construction of the longest chain.
+/// Pairs under construction of the longest chain. Positions are those of nodes, of which there are less than 2^32.
 #[derive(Default)]
 struct Chain {
     links: Vec<Link>,
-    /// Per length the link at the end of the chain of that length that ends earliest.
-    ends: Vec<u32>,
+    /// Per length the end of the chain of that length that ends earliest.
+    ends: Vec<End>,
+    /// Per rank among the candidates the length that was last found. The next one of that rank is near it, so that long runs are
+    /// not searched as a whole, from one place that is not in the cache to the next.
+    found: [usize; MOST_CANDIDATES],
 }
 
 struct Link {
-    pair: (usize, usize),
+    pair: (u32, u32),
     /// The link before, `u32::MAX` for the first.
     before: u32,
 }
 
+struct End {
+    golden_at: u32,
+    link: u32,
+}
+
 impl Chain {
-    fn add(&mut self, at: usize, candidate: usize) {
-        let length = self.ends.partition_point(|&end| self.links[end as usize].pair.1 < candidate);
-        if self.ends.get(length).is_some_and(|&end| self.links[end as usize].pair.1 == candidate) {
+    fn add(&mut self, at: u32, candidate: u32, rank: usize) {
+        let length = self.longest_before(candidate, self.found[rank]);
+        self.found[rank] = length;
+        if self.ends.get(length).is_some_and(|end| end.golden_at == candidate) {
             return;
         }
-        let before = length.checked_sub(1).map_or(u32::MAX, |at| self.ends[at]);
-        let link = self.links.len() as u32;
+        let before = length.checked_sub(1).map_or(u32::MAX, |at| self.ends[at].link);
+        let end = End { golden_at: candidate, link: self.links.len() as u32 };
         self.links.push(Link { pair: (at, candidate), before });
         match self.ends.get_mut(length) {
-            Some(end) => *end = link,
-            None => self.ends.push(link),
+            Some(earlier) => *earlier = end,
+            None => self.ends.push(end),
+        }
+    }
+
+    /// Length of the longest chain that ends before `candidate`, searched in growing stretches around `near`.
+    fn longest_before(&self, candidate: u32, near: usize) -> usize {
+        let is_before = |end: &End| end.golden_at < candidate;
+        let mut reach = 2;
+        loop {
+            let first = near.saturating_sub(reach).min(self.ends.len());
+            let last = near.saturating_add(reach).min(self.ends.len());
+            if (first == 0 || is_before(&self.ends[first - 1])) && !self.ends.get(last).is_some_and(is_before) {
+                return first + self.ends[first..last].partition_point(is_before);
+            }
+            reach *= 4;
         }
     }
 
     fn longest(self) -> Vec<(usize, usize)> {
         let mut pairs = Vec::with_capacity(self.ends.len());
-        let mut at = self.ends.last().copied().unwrap_or(u32::MAX);
+        let mut at = self.ends.last().map_or(u32::MAX, |end| end.link);
         while let Some(link) = self.links.get(at as usize) {
-            pairs.push(link.pair);
+            pairs.push((link.pair.0 as usize, link.pair.1 as usize));
             at = link.before;
         }
         pairs.reverse();
         pairs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Wherever the search begins, it finds what a search of the whole finds.
+        #[test]
+        fn a_search_from_anywhere(mut ends in prop::collection::vec(0u32..1000, 0..200), candidate in 0u32..1000, near in 0usize..300) {
+            ends.sort_unstable();
+            ends.dedup();
+            let expected = ends.iter().filter(|&&end| end < candidate).count();
+            let ends = ends.into_iter().map(|golden_at| End { golden_at, link: 0 }).collect();
+            prop_assert_eq!(Chain { ends, ..Chain::default() }.longest_before(candidate, near), expected);
+        }
     }
 }
