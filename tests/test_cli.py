@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from msprobe.cli import doctor
 from tests.conftest import DATA, Command
 from tests.dumps import ENTRY, TREE, write
 from tests.recorded import unpacked
@@ -359,8 +360,27 @@ def test_the_other_distribution_is_noticed(msprobe: Command, tmp_path: Path) -> 
 
 def test_doctor_is_content_with_this_installation(msprobe: Command) -> None:
     done = msprobe("doctor")
-    assert done.status == 0
-    assert done.out.endswith("all good\n")
+    assert (done.status, done.err) == (0, "")
+    assert not any(line.startswith("problem") for line in done.out.splitlines())
+
+
+@pytest.mark.parametrize("built", [True, False])
+@pytest.mark.parametrize("tensorboard", [True, False])
+def test_doctor_names_what_the_browser_needs(
+    built: bool, tensorboard: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(doctor, "VIEWER", tmp_path / "index.js")
+    monkeypatch.setattr(doctor, "_version", lambda name: "9.9" if tensorboard or name != "tensorboard" else None)
+    if built:
+        (tmp_path / "index.js").touch()
+    assert doctor.doctor(None) == 0
+    lines = capsys.readouterr().out.splitlines()
+    told = dict(line.split(maxsplit=1) for line in lines[:-1])
+    assert told["viewer"] == ("built" if built else "not built: run make plugin in the source folder and install again")
+    assert told["tensorboard"] == ("9.9" if tensorboard else "not installed: pip install tensorboard")
+    assert (lines[-1] == "all good") == (built and tensorboard)
+    assert ("TensorBoard is not installed" in lines[-1]) == (not tensorboard)
+    assert ("the viewer is not built" in lines[-1]) == (not built)
 
 
 def test_debug_level_shows_where_an_error_comes_from(msprobe: Command, tmp_path: Path) -> None:

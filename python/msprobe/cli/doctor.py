@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -20,6 +21,12 @@ Examples:
 Exit status: 0 all good, 1 something is wrong, 2 wrong usage.
 """
 
+VIEWER = Path(__file__).parents[1] / "tensorboard" / "static" / "index.js"
+"""The front end, which only Node can build."""
+NOT_BUILT = "not built: run make plugin in the source folder and install again"
+MISSING = {"tensorboard": "not installed: pip install tensorboard"}
+"""What to do about a package that most people want."""
+
 
 def doctor(
     path: Annotated[str | None, typer.Argument(metavar="[DIR]", help="A dump: of one rank, a folder of ranks, or of steps.")] = None,
@@ -35,11 +42,15 @@ def doctor(
     typer.echo(f"python       {platform.python_version()}   {sys.executable}")
     typer.echo(f"system       {platform.platform()}")
     for name in ("msprobe-rs", "torch", "mindspore", "tensorboard", "numpy", "polars"):
-        typer.echo(f"{name:<12} {_version(name) or 'not installed'}")
+        typer.echo(f"{name:<12} {_version(name) or MISSING.get(name, 'not installed')}")
+    built = VIEWER.is_file()
+    typer.echo(f"viewer       {'built' if built else NOT_BUILT}")
     for problem in problems:
         typer.echo(f"problem      {problem}")
     if not problems:
-        typer.echo("all good")
+        missing = [] if _version("tensorboard") else ["TensorBoard is not installed"]
+        missing += [] if built else ["the viewer is not built"]
+        typer.echo(f"good for the command line; to look in a browser: {' and '.join(missing)}" if missing else "all good")
     return Exit.FAILED if problems else Exit.DONE
 
 
