@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Command, Run
-from tests.dumps import write
+from tests.dumps import API, ENTRY, MODULE, write
 from tests.recorded import unpacked
 
 FILES = ["dump.json", "construct.json", "stack.json"]
@@ -123,3 +123,31 @@ def test_the_rows_do_not_depend_on_the_number_of_workers(jobs: str, msprobe: Com
         with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as connection:
             dumps.append([*connection.execute("select rowid, * from tb_nodes"), *connection.execute("select rowid, * from tb_stack")])
     assert dumps[0] == dumps[1]
+
+
+@pytest.mark.parametrize(
+    ("layout", "told"),
+    [
+        ("step0/rank0", "step0/rank0"),
+        ("step0/rank0 step0/rank1", "2 ranks"),
+        ("step0/rank0 step1/rank0", "2 steps, 1 rank"),
+        ("step0/rank0 step0/rank1 step1/rank0 step1/rank1", "2 steps, 2 ranks"),
+        ("step0/rank0 step0/rank1 step1/rank0", "2 steps, 3 ranks together"),
+    ],
+)
+def test_steps_and_ranks_are_counted(layout: str, told: str, tmp_path: Path, run: Run, msprobe: Command) -> None:
+    changed = json.loads(json.dumps(ENTRY))
+    changed["output"][0]["Norm"] = 3.0
+    for place in layout.split():
+        write(tmp_path / "t" / place, data={MODULE: ENTRY, API: changed})
+        write(tmp_path / "g" / place)
+    done = run(tmp_path / "t", tmp_path / "g")
+    assert done.status == 0, done.err
+    (file,) = run.left()
+    for text in (done.out, msprobe("report", file).out):
+        lines = text.splitlines()
+        assert [line.split("   ")[:2] for line in lines if line.startswith("target ")] == [["target", told]]
+        (found,) = (line for line in lines if line.startswith("first difference"))
+        assert found.split("   ")[-1].startswith("(step 0, rank 0, node " if "steps" in told else "(rank 0, node ")
+    examined = msprobe("doctor", tmp_path / "t").out
+    assert f"read      {'1 rank' if told[0] == 's' else told}   {3 * len(layout.split())} nodes" in examined

@@ -98,7 +98,7 @@ def lines(summary: Summary, overflow_check: bool = False) -> Iterator[str]:
         for part in worst_first(parts):
             yield f"{place(part):<{width}}   {_one_rank(part, compare)}"
         yield ""
-    where = place(parts[0]) if len(parts) == 1 else f"{len(parts)} ranks"
+    where = difference.places(parts)
     kind = [summary["mode"] or summary["task"] or "", summary["target_framework"] or ""]
     yield _line("target", where, f"{total['target_nodes']:,} nodes", *kind)
     if compare:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 
@@ -34,7 +35,7 @@ def _difference(report: dict[str, Any]) -> Iterator[str]:
         misses = [rank for rank in report["ranks"] if rank["nearest_miss"]]
         yield f"first difference   none: {miss(misses[0]) if misses else 'nothing compared'}"
         return
-    yield f"first difference   {heading(found)}"
+    yield f"first difference   {heading(found, has_steps(report))}"
     yield f"    {evidence(found)}"
     if (row := found["evidence"]) and (tensor := row.get("tensor")):
         yield f"    {elements(tensor)}"
@@ -52,10 +53,27 @@ def first_overflow(report: dict[str, Any]) -> dict[str, Any] | None:
     return min(found, key=lambda node: (levels.index(node["overflow"]), node["step"], node["rank"]), default=None)
 
 
-def heading(found: dict[str, Any]) -> str:
+def has_steps(report: dict[str, Any]) -> bool:
+    """Whether the answer is of several steps."""
+    return len({rank["step"] for rank in report["ranks"]}) > 1
+
+
+def places(parts: Sequence[Mapping[str, Any]]) -> str:
+    """Which steps and ranks: `step0/rank1`, `2 ranks`, `2 steps, 1 rank`; of steps with other numbers of ranks all of them together."""
+    if len(parts) == 1:
+        return f"step{parts[0]['step']}/rank{parts[0]['rank']}"
+    ranks = Counter(part["step"] for part in parts)
+    steps = f"{len(ranks):,} steps, " if len(ranks) > 1 else ""
+    if len(set(ranks.values())) > 1:
+        return f"{steps}{len(parts):,} ranks together"
+    each = next(iter(ranks.values()))
+    return f"{steps}{each:,} rank{'s' if each > 1 else ''}"
+
+
+def heading(found: dict[str, Any], several_steps: bool) -> str:
     """The node and where it stands."""
     place = f"rank {found['rank']}, node {found['order'] + 1:,} of {found['nodes']:,}"
-    if found["step"]:
+    if several_steps or found["step"]:
         place = f"step {found['step']}, {place}"
     return f"{found['node']}{inside(found)}   ({place})"
 

@@ -87,7 +87,7 @@ def refused(refusal: Refusal, as_json: bool) -> Refusal:
 def lines(answer: dict[str, Any]) -> Iterator[str]:
     """The answer a person reads first."""
     total, ranks = answer["totals"], answer["ranks"]
-    where = f"step{ranks[0]['step']}/rank{ranks[0]['rank']}" if len(ranks) == 1 else f"{len(ranks)} ranks"
+    where, steps = difference.places(ranks), difference.has_steps(answer)
     yield f"target   {where}   {total['target_nodes']:,} nodes   {MODES.get(answer['task'], answer['task'])}".rstrip()
     if answer["graph_type"] != "build":
         yield f"golden   {where}   {total['golden_nodes']:,} nodes"
@@ -99,12 +99,12 @@ def lines(answer: dict[str, Any]) -> Iterator[str]:
     if len(ranks) > 1 and answer["graph_type"] != "build":
         for rank in ranks:
             found = rank["first_difference"]
-            yield f"step{rank['step']}/rank{rank['rank']}   {difference.heading(found) if found else difference.miss(rank)}"
+            yield f"step{rank['step']}/rank{rank['rank']}   {difference.heading(found, steps) if found else difference.miss(rank)}"
     yield from difference.lines(answer)
     if first := answer["first_difference"]:
         (rank,) = (rank for rank in ranks if (rank["step"], rank["rank"]) == (first["step"], first["rank"]))
         for other in rank["runner_ups"]:
-            yield f"runner-up          {difference.heading(other)}"
+            yield f"runner-up          {difference.heading(other, steps)}"
     for rank in ranks:
         yield from _listed(rank, several=len(ranks) > 1)
 
