@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from msprobe._native import Viewer
 from tests.conftest import DATA, ROOT, Command, Run, big_data
 from tests.recorded import LOSING, unpacked
 
@@ -288,3 +289,16 @@ def test_the_stored_answer_is_the_measured_one(msprobe: Command, tmp_path: Path)
     with sqlite3.connect(file) as database:
         database.execute("DROP TABLE msprobe_divergence")
     assert answer(msprobe, file) == told
+
+
+def test_the_viewer_begins_on_the_rank_that_parts_first(msprobe: Command, tmp_path: Path) -> None:
+    dumps = unpacked() / "ddp_gloo_2rank"
+    done = msprobe("graph_visualize", "-tp", dumps / "target", "-gp", dumps / "golden", "-o", tmp_path, "--json")
+    file = Path(json.loads(done.out)["output"])
+    told = answer(msprobe, file)["first_difference"]
+    assert told["rank"] == 1  # its input is another one
+    status, body = Viewer(tmp_path).answer("start", [("path", file.name)])
+    begun = json.loads(body)
+    assert (status, begun["step"], begun["rank"]) == (200, told["step"], 1)
+    status, body = Viewer(tmp_path).answer("start", [("path", file.name), ("step", "0"), ("rank", "0")])
+    assert json.loads(body)["rank"] == 0

@@ -29,8 +29,14 @@ export interface Frame {
   file: string;
   line: number | null;
   code: string;
-  /** Whether the frame belongs to a framework or an installed package. */
+  /** Whether the frame belongs to a framework or to Python itself. */
   library: boolean;
+}
+
+/** The rule of the report, so that both name the same line: installed packages that hold models are no library. */
+function isLibrary(file: string): boolean {
+  const ofPython = file.includes('/lib/python') && !file.includes('-packages/');
+  return ofPython || file.startsWith('<frozen') || /\/(?:torch|torch_npu|mindspore|msprobe|megatron\/core\/tensor_parallel|mindtorch)\//.test(file);
 }
 
 /** Splits a frame of a recorded stack: `File <path>, line <n>, in <function>, \n <code>`. */
@@ -38,11 +44,10 @@ export function frame(text: string): Frame {
   const found = /^File "?(.+?)"?, line (\d+), in ([^\n]*?),?\s*(?:\n\s*([\s\S]*))?$/.exec(text.trim());
   if (!found) return { text, file: '', line: null, code: '', library: false };
   const file = found[1] ?? '';
-  const library = /(?:site|dist)-packages|\/lib\/python|<frozen|[\\/](?:torch|mindspore|megatron|transformers)[\\/]/.test(file);
-  return { text, file, line: Number(found[2]), code: (found[4] ?? '').trim(), library };
+  return { text, file, line: Number(found[2]), code: (found[4] ?? '').trim(), library: isLibrary(file) };
 }
 
-/** The frame that a reader wants first: the innermost one outside of installed packages. */
+/** The frame that a reader wants first: the innermost one outside of frameworks. */
 export function userFrame(stack: readonly string[]): Frame | null {
   const frames = stack.map(frame);
   return frames.find((one) => one.file !== '' && !one.library) ?? frames.find((one) => one.file !== '') ?? null;

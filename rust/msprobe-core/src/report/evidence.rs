@@ -251,8 +251,15 @@ fn frame(file: &VisFile, node: &Stored) -> Result<Option<Frame>> {
         .map_err(file.fail())?;
     let frames = text.flatten().and_then(|text| serde_json::from_str::<Vec<String>>(&text).ok()).unwrap_or_default();
     let parsed: Vec<Frame> = frames.iter().filter_map(|frame| parse_frame(frame)).collect();
-    let is_user = |frame: &&Frame| !FRAMEWORKS.iter().any(|part| frame.file.contains(part));
+    let is_user = |frame: &&Frame| !is_library(&frame.file);
     Ok(parsed.iter().find(is_user).or(parsed.first()).cloned())
+}
+
+/// Whether a file of a stack belongs to a framework or to Python itself. Installed packages that hold models do not count; the
+/// viewer has the same rule.
+fn is_library(file: &str) -> bool {
+    let of_python = file.contains("/lib/python") && !file.contains("-packages/");
+    of_python || file.starts_with("<frozen") || FRAMEWORKS.iter().any(|part| file.contains(part))
 }
 
 /// Folders of frameworks in the paths of stacks.
@@ -302,5 +309,20 @@ mod tests {
         let frame = parse_frame("File /a, b/c.py, line 7, in <module>, \n x = 1").unwrap();
         assert_eq!((frame.file.as_str(), frame.function.as_str()), ("/a, b/c.py", "<module>"));
         assert_eq!(parse_frame("no frame"), None);
+    }
+
+    #[test]
+    fn models_of_a_package_are_no_library() {
+        for (file, library) in [
+            ("/home/user/train/model.py", false),
+            ("/home/user/venv/lib/python3.11/site-packages/transformers/models/llama/modeling_llama.py", false),
+            ("/home/user/venv/lib/python3.11/site-packages/torch/nn/modules/module.py", true),
+            ("/opt/Megatron-LM/megatron/core/tensor_parallel/layers.py", true),
+            ("/opt/Megatron-LM/megatron/core/transformer/mlp.py", false),
+            ("/usr/lib/python3.11/contextlib.py", true),
+            ("<frozen runpy>", true),
+        ] {
+            assert_eq!(is_library(file), library, "{file}");
+        }
     }
 }

@@ -148,6 +148,14 @@ fn stored(file: &VisFile, places: &[Place], options: &Options) -> Option<(NoiseU
     Some((noise?, ranks))
 }
 
+/// Step and rank of the first difference, if a finished run has left the answer in the file; it costs no look at the rows.
+pub(crate) fn first_difference_place(path: &Path) -> Option<(i64, i64)> {
+    let file = VisFile::open(path).ok().filter(|file| file.has_answer)?;
+    let places = file.places_of(None, None).ok()?;
+    let (_, ranks) = stored(&file, &places, &Options::default())?;
+    ranks::first_difference(&ranks).map(|found| (found.step, found.rank))
+}
+
 /// The answer from the rows themselves.
 fn measured(file: &VisFile, places: Vec<Place>, options: &Options) -> Result<(NoiseUsed, Vec<RankReport>)> {
     let mut ranks = Vec::new();

@@ -6,6 +6,7 @@ use super::file::VisFile;
 use super::first::Difference;
 use super::outline::{status, Outline, NONE};
 use super::{rows, Question};
+use crate::report;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -68,9 +69,11 @@ impl FileFacts {
         })
     }
 
-    /// The step and rank asked for if the file has them, else its first.
-    pub(crate) fn graph(&self, asked: Option<(i64, i64)>) -> Option<(i64, i64)> {
-        asked.filter(|asked| self.graphs.contains(asked)).or_else(|| self.graphs.first().copied())
+    /// The step and rank asked for if the file has them, else those where the runs first part if the file says so, else its first.
+    pub(crate) fn graph(&self, file: &VisFile, asked: Option<(i64, i64)>) -> Option<(i64, i64)> {
+        let known = |place: &(i64, i64)| self.graphs.contains(place);
+        let parted = || report::first_difference_place(&file.key.path).filter(known);
+        asked.filter(known).or_else(parted).or_else(|| self.graphs.first().copied())
     }
 }
 

@@ -268,8 +268,8 @@ pub(crate) fn children(question: &Question<'_>) -> Result<Vec<u8>, ViewError> {
 
 /// What a page that has just been opened asks first, in one answer: `start?path&step&rank&micro&open`.
 ///
-/// Without a path it is the first readable file; a step and rank that the file does not have, or none at all, stand for its
-/// first ones.
+/// Without a path it is the first readable file; a step and rank that the file does not have, or none at all, stand for those
+/// where the two runs first part, or else its first ones.
 pub(crate) fn start(question: &Question<'_>) -> Result<Vec<u8>, ViewError> {
     #[derive(Serialize)]
     struct Start {
@@ -290,7 +290,7 @@ pub(crate) fn start(question: &Question<'_>) -> Result<Vec<u8>, ViewError> {
     let facts = FileFacts::read(&file)?;
     let asked = question.args.integer("step")?.zip(question.args.integer("rank")?);
     let (step, rank) = facts
-        .graph(asked)
+        .graph(&file, asked)
         .ok_or_else(|| ViewError::NoNode(format!("{}: the file has no nodes; the run that wrote it found none", file.shown)))?;
     let micro = question.args.micro()?.filter(|micro| i64::from(*micro) < facts.micro_steps);
     let outline = question.outline_or_direct(&file, step, rank)?;
