@@ -63,6 +63,35 @@ def test_tree_for_people(msprobe: Command) -> None:
     assert msprobe("tree", FILE, "--limit", "3").out.splitlines()[3:] == ["and more; --limit shows them"]
 
 
+def test_tree_points_to_the_first_difference(msprobe: Command, run: Run) -> None:
+    # What the README beside the dumps says was changed. Five levels down, and a pass.
+    changed, pointer = "Module.model.layers.1.mlp.down_proj.Linear.forward.0", "   <- first difference"
+    file = run.result(TARGET, GOLDEN)
+
+    def pointed(*words: str) -> list[str]:
+        return [line.split()[1] for line in msprobe("tree", file, *words).out.splitlines() if line.endswith(pointer)]
+
+    assert pointed() == pointed("--depth", "9") == [changed]
+    assert msprobe("tree", file, "--golden").out.count(f"{changed}   (1 inside){pointer}") == 1
+    assert pointed("--depth", "2") == pointed("--limit", "9") == pointed("Module.lm_head.Linear.forward.0") == []
+    assert pointed("Module.model.layers.1.mlp.LlamaMLP.forward.0") == [changed]
+    document = json.loads(msprobe("tree", file, "--json").out)
+    assert [line["node"] for line in document["lines"] if line["first_difference"]] == [changed]
+    shown = [(line["depth"], line["node"]) for line in document["lines"]]
+    whole = [(line["depth"], line["node"]) for line in json.loads(msprobe("tree", file, "--json", "--depth", "99").out)["lines"]]
+    opened = {"Module.model.layers.1.LlamaDecoderLayer.forward.0", "Module.model.layers.1.mlp.LlamaMLP.forward.0"}
+    expected: list[tuple[int, str]] = []
+    way: dict[int, str] = {}
+    for depth, name in whole:
+        way[depth] = name
+        if depth <= 2 or way[depth - 1] in opened:
+            expected.append((depth, name))
+    assert shown == expected
+    assert len(msprobe("tree", file, "--limit", "20").out.splitlines()) == 21
+    alone = msprobe("graph_visualize", "-tp", TARGET, "-o", run.out / "alone", "--json")
+    assert pointer not in msprobe("tree", json.loads(alone.out)["output"]).out
+
+
 def test_tree_of_no_node_is_one_line(msprobe: Command) -> None:
     done = msprobe("tree", FILE, "Module.nowhere")
     assert (done.status, done.out, done.err.count("\n")) == (1, "", 1)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+import os
+import sys
+from typing import Annotated, Any
 
 import typer
 
-from msprobe.cli import finished, log
+from msprobe.cli import finished, log, way
 from msprobe.cli.exits import Exit, Refusal
 from msprobe.cli.report import refused
 
@@ -27,13 +29,21 @@ Exit status: 0 done, 1 failed, 2 wrong usage.
 LOOK = "What to look at"
 OUTPUT = "Output"
 
+DEPTH = 2
+"""Levels without `--depth`."""
+POINTER = "<- first difference"
+COLOURED = f"\x1b[1;31m{POINTER}\x1b[0m"
+
 MARKS = {"error": "E", "warning": "W", "pass": ".", None: " "}
 
 
 def tree(
     file: Annotated[str, typer.Argument(metavar="FILE.vis.db", help="A result, also one that msProbe wrote.")],
     node: Annotated[str | None, typer.Argument(metavar="[NODE]", help="Start here instead of at the root.")] = None,
-    depth: Annotated[int, typer.Option("--depth", metavar="N", rich_help_panel=LOOK, min=0, help="Levels to show (2).")] = 2,
+    depth: Annotated[
+        int | None,
+        typer.Option("--depth", metavar="N", rich_help_panel=LOOK, min=0, help="Levels to show (2, and the way to the first difference)."),
+    ] = None,
     rank: Annotated[int | None, typer.Option("--rank", metavar="N", min=0, rich_help_panel=LOOK, help="This rank (the first).")] = None,
     step: Annotated[int | None, typer.Option("--step", metavar="N", min=0, rich_help_panel=LOOK, help="This step (the first).")] = None,
     golden: Annotated[bool, typer.Option("--golden", rich_help_panel=LOOK, help="The golden tree.")] = False,
@@ -45,22 +55,30 @@ def tree(
 
     try:
         finished.check(file)
-        text = _native.tree(file, node, depth=depth, golden=golden, step=step, rank=rank, limit=limit)
+        levels = DEPTH if depth is None else depth
+        found: dict[str, Any] = json.loads(_native.tree(file, node, depth=levels, golden=golden, step=step, rank=rank, limit=limit))
+        place = way.first_difference(file, found["lines"], golden=golden, step=step, rank=rank)
+        if place and node is None and depth is None:
+            way.open_down(found, place, limit)
     except _native.EngineError as error:
         raise refused(Refusal(error.args[1], Exit(error.args[0])), as_json) from error
     except Refusal as refusal:
         raise refused(refusal, as_json) from None
+    first = place.name if place else None
+    lines = found["lines"]
     if as_json:
-        log.answer(text)
+        lines = [{**line, "first_difference": line["node"] == first} for line in lines]
+        log.answer(json.dumps({**found, "lines": lines}, separators=(",", ":"), ensure_ascii=False))
         return Exit.DONE
-    found = json.loads(text)
-    compared = any(line["partner"] for line in found["lines"])
-    for line in found["lines"]:
+    pointer = COLOURED if sys.stdout.isatty() and not os.environ.get("NO_COLOR") else POINTER
+    compared = any(line["partner"] for line in lines)
+    for line, following in zip(lines, [*lines[1:], None], strict=True):
         words = [line["node"], line["overflow"] or ""]
-        if line["children"] and line["depth"] == depth:
+        if line["children"] and not (following and following["depth"] > line["depth"]):
             words.append(f"({line['children']:,} inside)")
         mark = "+" if compared and not line["partner"] else MARKS[line["verdict"]]
-        log.answer(log.one_line(f"{mark} {'  ' * line['depth']}{'   '.join(word for word in words if word)}"))
+        shown = log.one_line(f"{mark} {'  ' * line['depth']}{'   '.join(word for word in words if word)}")
+        log.answer(f"{shown}   {pointer}" if line["node"] == first else shown)
     if found["more"]:
         log.answer("and more; --limit shows them")
     return Exit.DONE
