@@ -302,3 +302,20 @@ def test_the_viewer_begins_on_the_rank_that_parts_first(msprobe: Command, tmp_pa
     assert (status, begun["step"], begun["rank"]) == (200, told["step"], 1)
     status, body = Viewer(tmp_path).answer("start", [("path", file.name), ("step", "0"), ("rank", "0")])
     assert json.loads(body)["rank"] == 0
+
+
+@pytest.mark.parametrize(
+    ("pair", "told"),
+    [
+        ("gpt2_bf16_vs_fp32", "rounding to bfloat16"),
+        ("llama_bf16_vs_fp32", "rounding to bfloat16"),
+        # The floor of extremes is raised there, so it is no longer that of a type.
+        ("ms_decoder_fp16", "rounding"),
+        ("llama_perturbed", ""),
+    ],
+)
+def test_colours_without_a_difference_are_explained(pair: str, told: str, msprobe: Command, tmp_path: Path) -> None:
+    """The pairs whose one side is of the coarser type; a pair with a difference needs no explanation."""
+    done = msprobe("report", restored(recorded(pair), tmp_path / "x.vis.db"))
+    hint = f"hint     the coloured nodes differ no more than noise, the nearest no more than {told}: docs/noise.md"
+    assert [line for line in done.out.splitlines() if line.startswith("hint")] == ([hint] if told else [])

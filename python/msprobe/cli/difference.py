@@ -14,11 +14,30 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
         yield from _difference(report)
         if verdict := report["first_verdict"]:
             yield f"first verdict      {verdict['node']}   {verdict['verdict']}"
+            yield from _within_noise(report)
         yield from _noise(report["noise"])
     if overflow := first_overflow(report):
         yield f"first overflow     {overflow['node']}{inside(overflow)}   {overflow['overflow']}"
         if frame := overflow.get("frame"):
             yield f"    {source(frame)}"
+
+
+EPSILONS = {"bfloat16": 2.0**-7, "float16": 2.0**-10, "float32": 2.0**-23}
+
+
+def _within_noise(report: dict[str, Any]) -> Iterator[str]:
+    """Why nodes have a colour although nothing is beyond noise."""
+    misses = [rank["nearest_miss"] for rank in report["ranks"]]
+    if report["totals"]["beyond_noise"] or not all(miss and miss["why"] == "within_noise" for miss in misses):
+        return
+    if report["noise"]["method"] == "twin":
+        yield "hint     the coloured nodes differ no more than the second golden run explains: docs/noise.md"
+        return
+    multiple, noise = report["noise"]["multiple"], misses[0]["noise"]
+    # The floor of docs/noise.md; of another height where it was raised.
+    dtypes = [name for name, epsilon in EPSILONS.items() if math.isclose(noise, multiple * (epsilon + 2.0**-23), rel_tol=1e-5)]
+    rounding = f"rounding to {dtypes[0]}" if dtypes else "rounding"
+    yield f"hint     the coloured nodes differ no more than noise, the nearest no more than {rounding}: docs/noise.md"
 
 
 def _noise(noise: dict[str, Any]) -> Iterator[str]:
