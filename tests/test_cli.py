@@ -103,7 +103,8 @@ def test_wrong_usage_is_one_line_and_2(words: list[str], msprobe: Command, tmp_p
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        ("--rank_size 8", "--rank_size also needs --tp and --pp"),
+        ("--rank_size 8", "merging ranks (--rank_size) is not supported by this version yet; run without it"),
+        ("--rank_size 2 2", "merging ranks (--rank_size) is not supported by this version yet; run without it"),
         ("--rank_size 8 --tp 2 --pp 1", "merging ranks (--rank_size) is not supported by this version yet; run without it"),
         ("--file_type json -gp g", "--file_type json exports one merged run; leave -gp out, or use --file_type db"),
     ],

@@ -100,12 +100,10 @@ def check(options: Options) -> Iterator[str]:
     if options.noise_twin and not options.golden:
         raise Refusal("--noise-twin needs -gp, the golden run that it is a second run of", Exit.USAGE)
     merge = options.merge
-    if merge.rank_size and not (merge.tp and merge.pp):
-        raise Refusal("--rank_size also needs --tp and --pp")
-    if options.file_type == "json" and options.golden:
-        raise Refusal("--file_type json exports one merged run; leave -gp out, or use --file_type db")
     if merge.rank_size:
         raise Refusal(NOT_YET.format("merging ranks (--rank_size)"))
+    if options.file_type == "json" and options.golden:
+        raise Refusal("--file_type json exports one merged run; leave -gp out, or use --file_type db")
     matching = {"--match align": options.align, "-fm": options.fuzzy_match, "-lm": options.layer_mapping is not None}
     given = [option for option in matching if matching[option]]
     if options.align and len(given) > 1:
