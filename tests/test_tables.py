@@ -285,6 +285,23 @@ def test_errors_are_one_line(tmp_path: Path) -> None:
         package.compare(tmp_path / "absent", GOLDEN, output=tmp_path)
 
 
+def test_a_frame_without_polars_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(ImportError, match=r"pip install 'msprobe-rs\[polars\]'"):
+        package.open(FILE).nodes()
+
+
+def test_a_build_names_its_first_overflow(tmp_path: Path) -> None:
+    target = unpacked() / "ms_cnn_nan" / "target"
+    result = package.build(target, output=tmp_path, overflow_check=True)
+    (rank,) = result.report()["ranks"]
+    with sqlite3.connect(result.path) as database:
+        sql = "SELECT node_name FROM tb_nodes WHERE overflow_level = ? ORDER BY node_order LIMIT 1"
+        found = rank["first_overflow"]
+        assert (found["node"],) == database.execute(sql, (found["overflow"],)).fetchone()
+    assert package.build(target, output=tmp_path).report()["ranks"][0]["first_overflow"] is None
+
+
 def test_a_stream_can_be_taken_without_polars() -> None:
     capsule = package.open(FILE).rows().__arrow_c_stream__()
     assert type(capsule).__name__ == "PyCapsule"
