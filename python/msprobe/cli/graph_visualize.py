@@ -62,7 +62,13 @@ def graph_visualize(
         bool, typer.Option("-oc", "--overflow_check", rich_help_panel=MATCHING, help="Mark where NaN and infinity come from.")
     ] = False,
     fuzzy_match: Annotated[
-        bool, typer.Option("-fm", "--fuzzy_match", rich_help_panel=MATCHING, help="Match although call numbers differ.")
+        bool,
+        typer.Option(
+            "-fm",
+            "--fuzzy_match",
+            rich_help_panel=MATCHING,
+            help="Match modules by name wherever they are, and calls of an API by counting.",
+        ),
     ] = False,
     noise_twin: Annotated[
         str,
@@ -126,7 +132,7 @@ def graph_visualize(
     tensor_log: Annotated[
         bool,
         typer.Option(
-            "-tensor_log", "--is_print_compare_log", rich_help_panel=OUTPUT, help="One line for each tensor compared (real data)."
+            "-tensor_log", "--is_print_compare_log", rich_help_panel=OUTPUT, help="Two lines on standard error for each pair of tensors."
         ),
     ] = False,
     progress_log: Annotated[
