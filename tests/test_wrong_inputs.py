@@ -22,6 +22,8 @@ def place(tmp_path: Path) -> Path:
     """A folder with one of everything that somebody may name by mistake."""
     write(tmp_path / "dump")
     (tmp_path / "steps" / "step0" / "rank0").mkdir(parents=True)
+    for side in ("target", "golden"):
+        write(tmp_path / "runs" / side / "step0" / "rank0")
     (tmp_path / "nothing").mkdir()
     (tmp_path / "out").mkdir()
     shutil.copy(RESULT, tmp_path / "out" / "compare_1.vis.db")
@@ -84,6 +86,8 @@ def test_of_several_files_the_newest_is_named(question: list[str], msprobe: Comm
     ("words", "told"),
     [
         ("-tp missing", "-tp missing: no such folder; name the folder of a rank, of ranks or of steps"),
+        ("-tp runs", "-tp runs: holds two runs; name runs/target and runs/golden"),
+        ("-tp dump -gp runs", "-gp runs: holds two runs; name runs/target and runs/golden"),
         ("-tp dump -gp missing", "-gp missing: no such folder; name the folder of a rank, of ranks or of steps"),
         ("-tp text.vis.db", "-tp text.vis.db: is a finished file, not a dump; look at it: msprobe-rs report text.vis.db"),
         ("-tp dump/dump.json", "-tp dump/dump.json: is a file; name the folder it lies in: dump"),
@@ -122,7 +126,7 @@ def test_wrong_usage(words: str, told: str, msprobe: Command, place: Path) -> No
     assert refused(msprobe, place, *words.split(), status=2).startswith(told)
 
 
-@pytest.mark.parametrize("file", ["missing", "text.vis.db", "dump/dump.json"])
+@pytest.mark.parametrize("file", ["missing", "text.vis.db", "dump/dump.json", "runs"])
 def test_doctor_and_mapping_say_the_same(file: str, msprobe: Command, place: Path) -> None:
     line = refused(msprobe, place, "doctor", file)
     assert line.startswith(f"{file}: ")

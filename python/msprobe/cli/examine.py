@@ -25,8 +25,8 @@ def dump(path: str) -> Exit:
         Refusal: There is no such folder.
     """
     root = Path(path)
-    if not root.is_dir():
-        raise Refusal(f"{path}: {request.no_folder(path)}")
+    if problem := request.no_dump(path):
+        raise Refusal(f"{path}: {problem}")
     problems = 0
     for rank in _ranks(root):
         missing = [name for name in FILES if not (rank / name).is_file()]

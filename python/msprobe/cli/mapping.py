@@ -39,7 +39,7 @@ def mapping(
     """
     from msprobe.cli import log
     from msprobe.cli.exits import Exit, Refusal
-    from msprobe.cli.request import no_folder, on_disk
+    from msprobe.cli.request import no_dump
 
     if action != "suggest":
         raise Refusal(f"mapping {action}: there is only mapping suggest", Exit.USAGE)
@@ -49,8 +49,8 @@ def mapping(
 
     expand = os.path.expanduser
     for option, path in (("-tp", target_path), ("-gp", golden_path)):
-        if not os.path.isdir(on_disk(path)):  # noqa: PTH112 - pathlib costs start-up time here
-            raise Refusal(f"{option} {path}: {no_folder(path)}")
+        if problem := no_dump(path):
+            raise Refusal(f"{option} {path}: {problem}")
     try:
         found = json.loads(_native.suggest_mapping(expand(target_path), expand(golden_path)))
     except _native.EngineError as error:

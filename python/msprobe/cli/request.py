@@ -73,6 +73,18 @@ def no_folder(path: str) -> str:
     return f"is a file; {WANTED}"
 
 
+def no_dump(path: str) -> str:
+    """What is wrong with a dump by the look of its place; empty if nothing is."""
+    name = on_disk(path)
+    if not os.path.isdir(name):  # noqa: PTH112
+        return no_folder(path)
+    sides = [os.path.join(path, side) for side in ("target", "golden")]  # noqa: PTH118
+    both = all(os.path.isdir(on_disk(side)) for side in sides)  # noqa: PTH112
+    if both and not os.path.exists(os.path.join(name, b"dump.json")):  # noqa: PTH110, PTH118
+        return f"holds two runs; name {sides[0]} and {sides[1]}"
+    return ""
+
+
 def check_folders(options: Options) -> None:
     """Raises a `Refusal` for a dump that is no folder, before anything is begun."""
     for option, path in (("-tp", options.target), ("-gp", options.golden), ("--noise-twin", options.noise_twin)):
@@ -81,8 +93,8 @@ def check_folders(options: Options) -> None:
             with open(name, "rb") as file:  # noqa: PTH123
                 if file.read(len(SQLITE)) != SQLITE:
                     raise Refusal(f"{option} {path}: is neither a dump nor a finished comparison (*.vis.db)")
-        elif path and not os.path.isdir(name):  # noqa: PTH112
-            raise Refusal(f"{option} {path}: {no_folder(path)}")
+        elif path and (problem := no_dump(path)):
+            raise Refusal(f"{option} {path}: {problem}")
 
 
 SQLITE = b"SQLite format 3\0"
