@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-
 LARGEST = 500_000_000
 """Bytes of a file up to which a tree may wait for the answer: about a second where every row must be read for it."""
 
