@@ -15,8 +15,16 @@ from msprobe.tensorboard import jobs
 from msprobe.tensorboard.jobs import Jobs
 
 PATIENCE = 60.0
-DEAF = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); print('ready', flush=True); time.sleep(3600)"
-POLITE = "import time\ntry:\n    print('ready', flush=True); time.sleep(3600)\nexcept KeyboardInterrupt:\n    print('cleaned', flush=True)"
+DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True); time.sleep(3600)"
+POLITE = """
+import signal, sys, time
+def end(*_):
+    print("cleaned", flush=True)
+    sys.exit(0)
+signal.signal(signal.SIGTERM, end)
+print("ready", flush=True)
+time.sleep(3600)
+"""
 
 
 class Scripts(Jobs):

@@ -130,22 +130,25 @@ class Jobs:
         return self._find(job_id).facts(self._logdir)
 
     def cancel(self, job_id: str) -> dict[str, Any]:
-        """Interrupts a conversion; it removes what it has half written, and is killed if it takes too long to."""
+        """Ends a conversion; it removes what it has half written, and is killed if it takes too long to.
+
+        Not by SIGINT: what a server in the background (`tensorboard &`) starts ignores it.
+        """
         job = self._find(job_id)
         if job.state == "running":
             job.state = "cancelled"
-            _signal(job, signal.SIGINT)
+            _signal(job, signal.SIGTERM)
             timer = threading.Timer(CANCEL_PATIENCE, _signal, (job, signal.SIGKILL))
             timer.daemon = True
             timer.start()
         return job.facts(self._logdir)
 
     def stop_all(self) -> None:
-        """Interrupts everything that runs and kills what has not ended in time: the server ends, and leaves nothing behind."""
+        """Ends everything that runs and kills what has not ended in time: the server ends, and leaves nothing behind."""
         alive = [job for job in self._jobs.values() if job.process is not None and job.process.poll() is None]
         for job in alive:
             job.state = "cancelled"
-            _signal(job, signal.SIGINT)
+            _signal(job, signal.SIGTERM)
         end = time.monotonic() + CANCEL_PATIENCE
         for job in alive:
             _wait(job, end - time.monotonic())
