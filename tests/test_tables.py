@@ -6,6 +6,7 @@ import csv
 import json
 import math
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -61,6 +62,14 @@ def test_tree_for_people(msprobe: Command) -> None:
     children = stored("SELECT node_name FROM tb_nodes WHERE data_source = 'NPU' AND up_node = 'DefaultModel' ORDER BY node_order")
     assert [line[2:].split()[0] for line in lines[1:]] == [name for (name,) in children]
     assert msprobe("tree", FILE, "--limit", "3").out.splitlines()[3:] == ["and more; --limit shows them"]
+
+
+def test_questions_leave_nothing_beside_a_file_that_is_marked_wal(msprobe: Command, tmp_path: Path) -> None:
+    file = Path(shutil.copy(DATA / "visdb" / "compare_tensor.vis.db", tmp_path))
+    assert file.read_bytes()[18:20] == b"\2\2"
+    for words in (["tree", file], ["report", file], ["export", file, "-o", tmp_path / "x.csv"]):
+        assert msprobe(*words).status == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == [file.name, "x.csv"]
 
 
 def test_tree_points_to_the_first_difference(msprobe: Command, run: Run) -> None:

@@ -28,7 +28,8 @@ class Place:
         side = "Bench" if self.golden else "NPU"
         names: dict[str, None] = {}
         name = self.name
-        database = sqlite3.connect(f"{Path(self.file).expanduser().absolute().as_uri()}?mode=ro", uri=True)
+        # Immutable: SQLite would put files beside one that is marked WAL, as msProbe's are.
+        database = sqlite3.connect(f"{Path(self.file).expanduser().absolute().as_uri()}?mode=ro&immutable=1", uri=True)
         try:
             # A file of others may hold a circle.
             while name and name not in names:
