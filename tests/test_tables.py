@@ -10,6 +10,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,24 @@ def test_tree_points_to_the_first_difference(msprobe: Command, run: Run) -> None
     assert len(msprobe("tree", file, "--limit", "20").out.splitlines()) == 21
     alone = msprobe("graph_visualize", "-tp", TARGET, "-o", run.out / "alone", "--json")
     assert pointer not in msprobe("tree", json.loads(alone.out)["output"]).out
+
+
+def test_tree_points_by_the_stored_answer(msprobe: Command, run: Run) -> None:
+    changed, pointer = "Module.model.layers.1.mlp.down_proj.Linear.forward.0", "   <- first difference"
+    file = run.result(TARGET, GOLDEN)
+    with closing(sqlite3.connect(file)) as db, db:
+        # Nothing is left to find it by.
+        db.execute("UPDATE tb_nodes SET input_data = '', output_data = ''")
+    assert f"{changed}   (1 inside){pointer}" in msprobe("tree", file).out
+    assert f"{changed}   (1 inside){pointer}" in msprobe("tree", file, "--golden").out
+    with closing(sqlite3.connect(file)) as db, db:
+        db.execute("UPDATE tb_nodes SET up_node = ? WHERE node_name = 'Module.model.layers.1.mlp.LlamaMLP.forward.0'", (changed,))
+    done = msprobe("tree", file)
+    assert done.status == 0
+    assert pointer not in done.out
+    with closing(sqlite3.connect(file)) as db, db:
+        db.execute("DROP TABLE msprobe_divergence")
+    assert pointer not in msprobe("tree", file).out
 
 
 def test_tree_of_no_node_is_one_line(msprobe: Command) -> None:

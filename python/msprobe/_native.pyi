@@ -85,13 +85,24 @@ def tree(
     path: str | PathLike[str],
     node: str | None = None,
     *,
-    depth: int = 3,
+    depth: int | None = None,
     golden: bool = False,
     step: int | None = None,
     rank: int | None = None,
+    first_difference: bool = False,
     limit: int = 1000,
 ) -> str:
     """The tree below a node as JSON: `{"lines": [...], "more": bool}`, a line for each node in execution order.
+
+    Args:
+        path: A `*.vis.db`, also one that msProbe wrote.
+        node: Start here instead of at the root.
+        depth: Levels; two when absent.
+        golden: The golden tree.
+        step: This step; the first when absent.
+        rank: This rank; the first when absent.
+        first_difference: Mark where the step and rank first part; without `node` and `depth` the tree is opened down to it.
+        limit: Lines, at most.
 
     Raises:
         EngineError: The file cannot be read or has no such node; `args` is `(exit_status, message)`.

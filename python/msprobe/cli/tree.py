@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from msprobe.cli import finished, log, way
+from msprobe.cli import finished, log
 from msprobe.cli.exits import Exit, Refusal
 from msprobe.cli.report import refused
 
@@ -29,8 +29,6 @@ Exit status: 0 done, 1 failed, 2 wrong usage.
 LOOK = "What to look at"
 OUTPUT = "Output"
 
-DEPTH = 2
-"""Levels without `--depth`."""
 POINTER = "<- first difference"
 COLOURED = f"\x1b[1;31m{POINTER}\x1b[0m"
 
@@ -55,21 +53,16 @@ def tree(
 
     try:
         finished.check(file)
-        levels = DEPTH if depth is None else depth
-        found: dict[str, Any] = json.loads(_native.tree(file, node, depth=levels, golden=golden, step=step, rank=rank, limit=limit))
-        place = way.first_difference(file, found["lines"], golden=golden, step=step, rank=rank)
-        if place and node is None and depth is None:
-            way.open_down(found, place, limit)
+        text = _native.tree(file, node, depth=depth, golden=golden, step=step, rank=rank, first_difference=True, limit=limit)
     except _native.EngineError as error:
         raise refused(Refusal(error.args[1], Exit(error.args[0])), as_json) from error
     except Refusal as refusal:
         raise refused(refusal, as_json) from None
-    first = place.name if place else None
-    lines = found["lines"]
     if as_json:
-        lines = [{**line, "first_difference": line["node"] == first} for line in lines]
-        log.answer(json.dumps({**found, "lines": lines}, separators=(",", ":"), ensure_ascii=False))
+        log.answer(text)
         return Exit.DONE
+    found: dict[str, Any] = json.loads(text)
+    lines = found["lines"]
     pointer = COLOURED if sys.stdout.isatty() and not os.environ.get("NO_COLOR") else POINTER
     compared = any(line["partner"] for line in lines)
     for line, following in zip(lines, [*lines[1:], None], strict=True):
@@ -78,7 +71,7 @@ def tree(
             words.append(f"({line['children']:,} inside)")
         mark = "+" if compared and not line["partner"] else MARKS[line["verdict"]]
         shown = log.one_line(f"{mark} {'  ' * line['depth']}{'   '.join(word for word in words if word)}")
-        log.answer(f"{shown}   {pointer}" if line["node"] == first else shown)
+        log.answer(f"{shown}   {pointer}" if line["first_difference"] else shown)
     if found["more"]:
         log.answer("and more; --limit shows them")
     return Exit.DONE

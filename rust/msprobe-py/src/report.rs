@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use msprobe_core::report::{self, Format, Only, Options, Selection, Table};
+use msprobe_core::report::{self, Format, Only, Options, Selection, Shown, Table};
 use msprobe_core::visdb::{GraphId, Side};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -96,23 +96,24 @@ impl Rows {
 
 /// The tree below a node as JSON: `{"lines": [...], "more": bool}`.
 #[pyfunction]
-#[pyo3(signature = (path, node=None, *, depth=3, golden=false, step=None, rank=None, limit=1000))]
-#[allow(clippy::needless_pass_by_value, clippy::too_many_arguments)] // the keyword arguments of a Python function
+#[pyo3(signature = (path, node=None, *, depth=None, golden=false, step=None, rank=None, first_difference=false, limit=1000))]
+#[allow(clippy::too_many_arguments)] // the keyword arguments of a Python function
 pub fn tree(
     py: Python<'_>,
     path: PathBuf,
-    node: Option<&str>,
-    depth: u32,
+    node: Option<String>,
+    depth: Option<u32>,
     golden: bool,
     step: Option<u64>,
     rank: Option<u64>,
+    first_difference: bool,
     limit: usize,
 ) -> PyResult<String> {
-    let node = node.map(str::to_owned);
+    let shown = Shown { node, depth, first_difference, limit };
     background::answer(py, Duration::ZERO, move |_| {
         let side = if golden { Side::Golden } else { Side::Target };
-        let found = report::first_place(&path, step, rank)
-            .and_then(|(step, rank)| report::tree(&path, GraphId { step, rank, side }, node.as_deref(), depth, limit));
+        let found =
+            report::first_place(&path, step, rank).and_then(|(step, rank)| report::tree(&path, GraphId { step, rank, side }, &shown));
         let (lines, more) = found.map_err(|error| Failure::of(&error))?;
         Ok(serde_json::json!({ "lines": lines, "more": more }).to_string())
     })

@@ -34,6 +34,7 @@ mod tolerance;
 mod tree;
 mod twin;
 mod walk;
+mod way;
 mod workbook;
 
 pub use crate::facts::{Break, Role};
@@ -50,7 +51,7 @@ pub use noise::MULTIPLE;
 pub(crate) use rank::GoldenNodes;
 pub use store::store;
 pub use table::{Rows, Selection, Table};
-pub use tree::{first_place, tree, Line};
+pub use tree::{first_place, tree, Line, Shown};
 
 use crate::facts::{NodeFacts, Verdict};
 use file::{Place, VisFile};

@@ -3,6 +3,7 @@
 use super::error::{Error, Result};
 use super::evidence::verdict;
 use super::file::VisFile;
+use super::way;
 use crate::name::NodeKind;
 use crate::visdb::{Detail, GraphId, Node, Reader};
 use serde::Serialize;
@@ -26,6 +27,24 @@ pub struct Line {
     pub partner: Option<String>,
     /// Number of children.
     pub children: usize,
+    /// Whether its step and rank first part here; false throughout if nobody asked.
+    pub first_difference: bool,
+}
+
+/// Levels below the root that stand open where nobody says how many.
+const LEVELS: u32 = 2;
+
+/// What to show of a tree.
+#[derive(Clone, Debug, Default)]
+pub struct Shown {
+    /// Only what is below this node; the whole tree without a name.
+    pub node: Option<String>,
+    /// Levels below it; two without a number.
+    pub depth: Option<u32>,
+    /// Mark the first difference. The way down to it stands open where neither a node nor a depth is asked for.
+    pub first_difference: bool,
+    /// Lines at most.
+    pub limit: usize,
 }
 
 /// The first step and rank of the file, of those asked for.
@@ -38,34 +57,39 @@ pub fn first_place(path: &Path, step: Option<u64>, rank: Option<u64>) -> Result<
     })
 }
 
-/// The lines below `node` (the root without a name) down to `depth` levels, in execution order, and whether there are more
-/// than `limit`.
-pub fn tree(path: &Path, graph: GraphId, node: Option<&str>, depth: u32, limit: usize) -> Result<(Vec<Line>, bool)> {
+/// The lines of `shown`, in execution order, and whether there are more than its limit.
+pub fn tree(path: &Path, graph: GraphId, shown: &Shown) -> Result<(Vec<Line>, bool)> {
     let reader = Reader::open(path)?;
-    let first = match node {
+    let first = match &shown.node {
         Some(name) => reader.node(graph, name, Detail::Tree)?,
         None => reader.root(graph)?,
     };
     let Some(first) = first else {
         let place = format!("in step {}, rank {}", graph.step, graph.rank);
-        let Some(name) = node else { return Err(Error::unreadable(path, format!("no node {place}"))) };
+        let Some(name) = &shown.node else { return Err(Error::unreadable(path, format!("no node {place}"))) };
         let similar = similar(path, graph, name)?;
         let told = if similar.is_empty() { String::new() } else { format!("; there are {}", similar.join(", ")) };
         return Err(Error::unreadable(path, format!("no node {name} {place}{told}")));
+    };
+    let way = if shown.first_difference { way::to_first_difference(&reader, graph) } else { Vec::new() };
+    let depth = shown.depth.unwrap_or(LEVELS);
+    let on_the_way = |level: u32, node: &Node| match way.split_last() {
+        Some((_, above)) if shown.node.is_none() && shown.depth.is_none() => above.get(level as usize) == Some(&node.name),
+        _ => false,
     };
     let mut lines = Vec::new();
     // The way down: an explicit stack, because trees may be deeper than the program's own.
     let mut waiting = vec![(0, first)];
     while let Some((level, node)) = waiting.pop() {
-        if lines.len() == limit {
+        if lines.len() == shown.limit {
             return Ok((lines, true));
         }
-        if level < depth && !node.is_leaf() {
+        if (level < depth || on_the_way(level, &node)) && !node.is_leaf() {
             let from = waiting.len();
             reader.for_each_child(graph, &node.name, Detail::Tree, None, |child| {
                 waiting.push((level + 1, child.to_node()));
                 // What lies behind the limit is not told.
-                if waiting.len() - from > limit {
+                if waiting.len() - from > shown.limit {
                     ControlFlow::Break(())
                 } else {
                     ControlFlow::Continue(())
@@ -73,7 +97,7 @@ pub fn tree(path: &Path, graph: GraphId, node: Option<&str>, depth: u32, limit: 
             })?;
             waiting[from..].reverse();
         }
-        lines.push(line(level, &node));
+        lines.push(line(level, &node, way.last()));
     }
     Ok((lines, false))
 }
@@ -93,7 +117,7 @@ fn similar(path: &Path, graph: GraphId, part: &str) -> Result<Vec<String>> {
     rows.collect::<rusqlite::Result<_>>().map_err(file.fail())
 }
 
-fn line(depth: u32, node: &Node) -> Line {
+fn line(depth: u32, node: &Node, first_difference: Option<&String>) -> Line {
     Line {
         depth,
         node: node.name.clone(),
@@ -106,5 +130,6 @@ fn line(depth: u32, node: &Node) -> Line {
         overflow: node.overflow_level.clone().filter(|level| !level.is_empty()),
         partner: node.partner().map(std::borrow::Cow::into_owned),
         children: node.children().map_or(0, |children| children.len()),
+        first_difference: first_difference == Some(&node.name),
     }
 }

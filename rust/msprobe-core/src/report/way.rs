@@ -1,0 +1,53 @@
+//! The way through the tree to the first difference.
+
+use super::answer::Difference;
+use super::file::{Place, VisFile};
+use super::{measured, stored, Options};
+use crate::visdb::{Detail, GraphId, Reader, Side};
+use std::collections::HashSet;
+
+/// Bytes per step and rank up to which every row is read for an answer that the file does not hold: about a second.
+const READ_FOR_THE_ANSWER: u64 = 500_000_000;
+
+/// The nodes from the root down to where the step and rank of `graph` first part, on the side of `graph`; empty if it does not
+/// part, has no node there, or cannot tell in bearable time. A tree can be shown without the answer, so no error leaves here.
+pub(super) fn to_first_difference(reader: &Reader, graph: GraphId) -> Vec<String> {
+    let Some(found) = first_difference(reader, graph) else { return Vec::new() };
+    let name = match graph.side {
+        Side::Target => Some(found.node),
+        Side::Golden => found.golden_node,
+    };
+    name.and_then(|name| way(reader, graph, name)).unwrap_or_default()
+}
+
+fn first_difference(reader: &Reader, graph: GraphId) -> Option<Difference> {
+    let file = VisFile::open(reader.path()).ok().filter(VisFile::is_comparison)?;
+    let place = Place { step: graph.step as i64, rank: graph.rank as i64 };
+    let options = Options { top: 0, ..Options::default() };
+    let ranks = if let Some((_, ranks)) = stored(&file, &[place], &options) {
+        ranks
+    } else {
+        let size = std::fs::metadata(&file.path).ok()?.len();
+        if size / file.places_of(None, None).ok()?.len() as u64 > READ_FOR_THE_ANSWER {
+            return None;
+        }
+        measured(&file, vec![place], &options).ok()?.1
+    };
+    ranks.into_iter().next()?.first_difference
+}
+
+/// The names from the root down to `name`; `None` if the tree does not hold it, or goes in a circle, as foreign files may.
+fn way(reader: &Reader, graph: GraphId, name: String) -> Option<Vec<String>> {
+    let mut seen = HashSet::new();
+    let mut way = Vec::new();
+    let mut at = name;
+    while !at.is_empty() {
+        if !seen.insert(at.clone()) {
+            return None;
+        }
+        let up = reader.node(graph, &at, Detail::Tree).ok()??.up_node;
+        way.push(std::mem::replace(&mut at, up));
+    }
+    way.reverse();
+    Some(way)
+}
