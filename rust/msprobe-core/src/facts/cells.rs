@@ -3,6 +3,7 @@
 //! A row is an object of texts. After a match by hand the reference's viewer leaves numbers where texts were, so a cell may
 //! be either. Unknown members are skipped, a repeated member keeps its last value, and texts are borrowed where they can be.
 
+use super::decimal::decimal;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -50,6 +51,9 @@ impl Cell<'_> {
 
 /// The number that `text` spells.
 fn number(text: &str) -> Option<f64> {
+    if let Some(number) = decimal(text.as_bytes()) {
+        return Some(number);
+    }
     // Infinite differences carry a tab so that a spreadsheet takes them as texts.
     let text = text.trim();
     let first = text.as_bytes().first()?;
@@ -82,7 +86,8 @@ pub(crate) struct Cells<'a> {
 pub(crate) const STATISTICS: [&str; 4] = ["Max", "Min", "Mean", "Norm"];
 
 impl<'a> Cells<'a> {
-    fn slot(&mut self, key: &str) -> Option<&mut Cell<'a>> {
+    /// The cell of that key, if it is one that is looked at.
+    pub(super) fn slot(&mut self, key: &str) -> Option<&mut Cell<'a>> {
         Some(match key {
             "type" => &mut self.kind,
             "dtype" => &mut self.dtype,

@@ -2,6 +2,7 @@
 
 use super::cells::Cells;
 use super::dtype::{dtype, Dtype};
+use super::marks;
 use crate::visdb::Task;
 use serde::{Deserialize, Serialize};
 
@@ -85,7 +86,7 @@ pub(crate) fn measure(cells: &Cells<'_>, task: Task) -> Measured {
     };
     let dtypes_differ = messages.contains("The dtype of");
     let reach = if dtypes_differ { element_count(cells.shape.text()).map_or(1.0, expected_extreme) } else { 1.0 };
-    Measured { difference, dtype: type_of, dtypes_differ, scale, mark: mark(cells), is_scalar, reach }
+    Measured { difference, dtype: type_of, dtypes_differ, scale, mark: mark(cells, numbers), is_scalar, reach }
 }
 
 /// The largest of `count` normal deviates, in standard deviations, at least 1 (David and Nagaraja, *Order Statistics*,
@@ -177,7 +178,8 @@ fn statistics(cells: &Cells<'_>, type_of: Dtype, target: [Option<f64>; 4]) -> Di
 /// Whether a value is the largest or smallest number of a type: masks are filled with it, so it changes with the type.
 fn is_limit(value: f64) -> bool {
     const LIMITS: [f64; 4] = [65_504.0, 3.389_531_389_251_535_5e38, 3.402_823_466_385_288_6e38, f64::MAX];
-    LIMITS.iter().any(|limit| (value.abs() / limit - 1.0).abs() < 1e-6)
+    // Most values are far below the smallest of them.
+    value.abs() > 65_000.0 && LIMITS.iter().any(|limit| (value.abs() / limit - 1.0).abs() < 1e-6)
 }
 
 /// Whether exactly one side has NaN or infinity; `None` if both are finite (enough).
@@ -236,19 +238,15 @@ fn element_count(shape: &str) -> Option<f64> {
 
 /// A number that stands for the statistics of a tensor: they stay the same through views and through modules that hand a
 /// tensor on.
-fn mark(cells: &Cells<'_>) -> u64 {
+fn mark(cells: &Cells<'_>, numbers: [Option<f64>; 4]) -> u64 {
     if matches!(cells.statistics[0], super::cells::Cell::None) {
         return 0;
     }
-    let mut hash = super::marks::Fnv::default();
-    for cell in &cells.statistics {
-        match cell.number() {
-            Some(number) => hash.write(&number.to_bits().to_le_bytes()),
-            None => hash.write(cell.text().as_bytes()),
-        }
-        hash.write(b"|");
+    let mut mark = 0;
+    for (cell, number) in cells.statistics.iter().zip(numbers) {
+        mark = marks::joined(mark, number.map_or_else(|| marks::mark(cell.text()), f64::to_bits));
     }
-    hash.value() | 1
+    mark | 1
 }
 
 #[cfg(test)]

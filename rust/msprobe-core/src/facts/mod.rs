@@ -5,10 +5,12 @@
 //! the same facts.
 
 mod cells;
+mod decimal;
 mod dtype;
 mod marks;
 mod measure;
 mod node;
+mod quick;
 
 pub(crate) use cells::{for_each_row, Cell, Cells, Members, STATISTICS};
 pub(crate) use measure::{measure, Difference};

@@ -1,11 +1,12 @@
 //! One target node: what its name, its place and its rows say.
 
-use super::cells::Cells;
+use super::cells::{for_each_row, Cells};
 use super::dtype::dtype;
 use super::marks;
-use super::measure::{Difference, Measured, Role};
+use super::measure::{measure, Difference, Measured, Role};
+use super::quick;
 use crate::name::{self, Direction};
-use crate::visdb::OverflowLevel;
+use crate::visdb::{OverflowLevel, Task};
 
 /// Which half of training a node belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +105,17 @@ impl NodeFacts {
             is_early,
             rows: Vec::new(),
         }
+    }
+
+    /// Takes in the rows of `input_data` or, after it, of `output_data` of the node of that name.
+    pub fn read_rows(&mut self, node: &str, text: &str, is_output: bool, task: Task) -> Result<(), serde_json::Error> {
+        let before = self.rows.len();
+        let mut take = |row: &str, cells: &Cells<'_>| self.push_row(node, row, is_output, measure(cells, task));
+        if quick::for_each_row(text, &mut take).is_ok() {
+            return Ok(());
+        }
+        self.rows.truncate(before);
+        for_each_row(text, |row, cells: &Cells<'_>| self.push_row(node, row, is_output, measure(cells, task)))
     }
 
     /// Takes in the next row, inputs before outputs.

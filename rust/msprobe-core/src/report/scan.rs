@@ -3,7 +3,7 @@
 
 use super::error::{Error, Result};
 use super::file::{Place, VisFile};
-use crate::facts::{for_each_row, measure, tensor_epsilon, Cells, NodeFacts, Verdict};
+use crate::facts::{for_each_row, tensor_epsilon, Cells, NodeFacts, Verdict};
 use crate::visdb::{OverflowLevel, Task};
 use crossbeam_channel::{bounded, Receiver, Sender};
 use rusqlite::{Connection, OptionalExtension};
@@ -154,7 +154,8 @@ impl Reader<'_> {
 
     fn rows(&self, facts: &mut NodeFacts, node: &str, inputs: &str, outputs: &str) -> Result<()> {
         let mut take = |text: &str, is_output: bool| {
-            for_each_row(text, |row, cells: &Cells<'_>| facts.push_row(node, row, is_output, measure(cells, self.task)))
+            facts
+                .read_rows(node, text, is_output, self.task)
                 .map_err(|error| Error::unreadable(self.path, format!("node {node}: its parameters cannot be read ({error})")))
         };
         take(inputs, false)?;

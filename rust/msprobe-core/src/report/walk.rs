@@ -22,7 +22,7 @@ use super::candidate::{Candidate, RowAt, What};
 use super::tolerance::{Level, Noise};
 use crate::facts::{Break, Difference, NodeFacts, Phase, Role, RowFacts, Verdict};
 use crate::visdb::{OverflowLevel, Task};
-use std::collections::{HashMap, HashSet};
+use hashbrown::{HashMap, HashSet};
 
 /// An output must stand out this much from the inputs, in units of the tolerance, to count as made here. Less is noise
 /// that grows on its way, and raises the tolerance from there on.

@@ -15,6 +15,7 @@ mod write;
 mod tests;
 
 pub use parse::parse;
+pub(crate) use plain::plain_end;
 pub use scan::{Fault, Scanner, StringToken};
 pub use text::unescape;
 pub use value::{Member, Value};

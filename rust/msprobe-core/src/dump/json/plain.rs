@@ -2,7 +2,7 @@
 
 /// Offset of the first such byte from `at` on; the length if there is none.
 #[inline]
-pub(super) fn plain_end(bytes: &[u8], mut at: usize) -> usize {
+pub(crate) fn plain_end(bytes: &[u8], mut at: usize) -> usize {
     #[cfg(target_arch = "x86_64")]
     while let Some(block) = bytes.get(at..at + 16) {
         let found = special_in_block(block.try_into().expect("sixteen bytes"));
