@@ -191,7 +191,7 @@ def test_a_twin_says_what_it_does_not_have(msprobe: Command, tmp_path: Path) -> 
     assert found == {"found": len(names & known), "not_found": len(names - known)}
     # The file remembers, and says it in words.
     (line,) = (line for line in msprobe("report", file).out.splitlines() if line.startswith("noise "))
-    assert f"{len(names & known)} of {len(names)} compared nodes; {len(names - known)} it does not have" in line
+    assert f"{len(names & known)} of {len(names)} compared nodes; {len(names - known)} whose golden partner it does not have" in line
     assert line in msprobe(*words, "-o", tmp_path / "words").out.splitlines()
 
 

@@ -44,7 +44,7 @@ def _noise(noise: dict[str, Any]) -> Iterator[str]:
     """How much of what counted as noise a second golden run has shown."""
     if nodes := noise.get("twin_nodes"):
         found, missing = nodes["found"], nodes["not_found"]
-        rest = f"; {missing:,} it does not have by their name: noise of their dtypes" if missing else ""
+        rest = f"; {missing:,} whose golden partner it does not have: noise of their dtypes" if missing else ""
         yield f"noise    of the second golden run for {found:,} of {found + missing:,} compared nodes{rest}"
 
 

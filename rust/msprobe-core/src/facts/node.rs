@@ -52,6 +52,8 @@ pub(crate) struct NodeFacts {
     pub is_root: bool,
     pub micro_step: u32,
     pub matched: bool,
+    /// Mark of the golden partner's name; 0 without one.
+    pub golden: u64,
     pub verdict: Verdict,
     pub overflow: Option<OverflowLevel>,
     pub is_distributed: bool,
@@ -96,6 +98,7 @@ impl NodeFacts {
             is_root: parent.is_empty(),
             micro_step: 0,
             matched: false,
+            golden: 0,
             verdict: Verdict::NotCompared,
             overflow: None,
             is_distributed: false,
@@ -116,6 +119,12 @@ impl NodeFacts {
         }
         self.rows.truncate(before);
         for_each_row(text, |row, cells: &Cells<'_>| self.push_row(node, row, is_output, measure(cells, task)))
+    }
+
+    /// Takes note of the golden partner's name; `name` is the node's own.
+    pub fn face(&mut self, name: &str, golden: &str) {
+        self.matched = true;
+        self.golden = if name == golden { self.mark } else { marks::mark(golden) };
     }
 
     /// Takes in the next row, inputs before outputs.

@@ -124,15 +124,18 @@ impl<'a> Scene<'a> {
     pub(super) fn facts(&self, id: NodeId) -> NodeFacts {
         let graph = self.own.graph;
         let node = &graph[id];
-        NodeFacts {
+        let mut facts = NodeFacts {
             order: node.position(),
             is_api: node.kind() == NodeKind::Api,
             is_collection: node.kind() == NodeKind::Collection,
             micro_step: node.micro_step() as u32,
-            matched: self.partner(id).is_some(),
             is_distributed: name::is_distributed(node.name()),
             ..NodeFacts::new(node.name(), node.parent().map_or("", |parent| graph[parent].name()))
+        };
+        if let (Some((partner, _)), Some(other)) = (self.partner(id), self.other) {
+            facts.face(node.name(), other[partner].name());
         }
+        facts
     }
 
     /// Whether nodes cost as much as their tensors.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::{run, Error, Progress, Request};
 use crate::part::Hooks;
+use crate::report;
 
 /// The comparison of both golden runs.
 pub(super) struct Twin {
@@ -19,6 +20,7 @@ impl Twin {
             return Err(Error::Part(format!("{}: a second golden run says nothing without a golden run", path.display())));
         };
         if path.is_file() {
+            report::check_noise_twin(path).map_err(|reason| Error::Part(reason.to_string()))?;
             return Ok(Twin { file: path.to_owned(), _folder: None });
         }
         let folder = tempfile::tempdir_in(&request.output)
@@ -31,11 +33,21 @@ impl Twin {
             jobs: request.jobs,
             ..Request::default()
         };
-        Ok(Twin { file: run(&comparison, progress, Hooks::default())?.output, _folder: Some(folder) })
+        let file = run(&comparison, progress, Hooks::default())?.output;
+        report::check_noise_twin(&file).map_err(|reason| Error::Part(about(path, reason)))?;
+        Ok(Twin { file, _folder: Some(folder) })
     }
 
     /// The `*.vis.db`.
     pub(super) fn file(&self) -> &Path {
         &self.file
+    }
+}
+
+/// The reason, said of the dump that the file came from: the file is gone when somebody reads this.
+fn about(dump: &Path, reason: report::Error) -> String {
+    match reason {
+        report::Error::Unreadable { reason, .. } => format!("{}: {reason}", dump.display()),
+        other @ report::Error::File(_) => other.to_string(),
     }
 }

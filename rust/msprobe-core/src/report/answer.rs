@@ -54,9 +54,9 @@ pub struct NoiseUsed {
 /// How many of the compared nodes of the target a second golden run shows the noise of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TwinNodes {
-    /// Nodes that it has.
+    /// Nodes whose golden partner it has.
     pub found: u64,
-    /// Nodes that it does not have, by their name: their noise is that of their dtypes.
+    /// Nodes whose golden partner it does not have: their noise is that of their dtypes.
     pub not_found: u64,
 }
 

@@ -6,7 +6,7 @@ use super::error::{Error, Result};
 use super::file::{Place, VisFile};
 use crate::facts::{for_each_row, measure, role, Break, Cell, Cells, STATISTICS};
 use crate::name;
-use crate::visdb::{OverflowLevel, Task};
+use crate::visdb::{partner_of, OverflowLevel, Task};
 use rusqlite::OptionalExtension;
 use std::borrow::Cow;
 
@@ -54,7 +54,7 @@ pub(super) fn stored(file: &VisFile, place: Place, order: u32) -> Result<Stored>
     let Some((node, parent, index, overflow, link, stack, inputs, outputs)) = found else {
         return Err(Error::unreadable(&file.path, format!("node {order} of step {}, rank {} is missing", place.step, place.rank)));
     };
-    let golden = link.as_deref().and_then(|link| serde_json::from_str::<Vec<String>>(link).ok()).and_then(|mut way| way.pop());
+    let golden = link.as_deref().and_then(partner_of).map(Cow::into_owned);
     let described = NodeLine {
         step: place.step,
         rank: place.rank,

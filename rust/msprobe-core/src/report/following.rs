@@ -6,7 +6,7 @@ use super::error::Result;
 use super::file::{Place, VisFile};
 use super::rank::{GoldenNodes, Listed, RankWalk, RankWalked};
 use super::tolerance::Level;
-use super::{noise_used, told, Options};
+use super::{noise_used, told, twin, Options};
 use crate::facts::NodeFacts;
 use crate::visdb::Task;
 use std::collections::HashMap;
@@ -51,6 +51,9 @@ impl Following {
     /// The report on the finished file `path`, the same that [`super::report`] gives.
     pub fn report(self, path: &Path) -> Result<Report> {
         let file = VisFile::open(path)?;
+        if let Some(twin) = &self.options.noise_twin {
+            self.walked.iter().try_for_each(|(place, _)| twin::same_golden(&file, twin, *place))?;
+        }
         let listed = Listed::default();
         let ranks = self.walked.into_iter().map(|(place, walked)| walked.describe(&file, place, &self.options, &listed));
         let ranks = ranks.collect::<Result<Vec<_>>>()?;

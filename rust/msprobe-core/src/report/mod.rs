@@ -121,6 +121,11 @@ impl Default for Options {
     }
 }
 
+/// Whether `path` can serve as [`Options::noise_twin`]: a comparison that knows the size of a difference.
+pub fn check_noise_twin(path: &Path) -> Result<()> {
+    twin::sized(&VisFile::open(path)?)
+}
+
 /// Reads `path` and answers.
 pub fn report(path: &Path, options: &Options) -> Result<Report> {
     let file = VisFile::open(path)?;

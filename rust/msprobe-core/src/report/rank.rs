@@ -9,7 +9,7 @@ use super::file::{Place, VisFile};
 use super::flow::flow;
 use super::scan::for_each_node;
 use super::tolerance::{Level, Noise};
-use super::twin::Twin;
+use super::twin::{self, Twin};
 use super::walk::{self, Outcome, Walk};
 use super::Options;
 use crate::facts::{NodeFacts, Phase};
@@ -50,6 +50,9 @@ pub(super) struct Listed {
 impl RankWalk {
     /// The rank of `task` before its first node; `before` is the noise at the end of the rank's step before.
     pub fn new(task: Task, place: Place, options: &Options, before: Option<Level>) -> Result<Self> {
+        if let (Some(path), Some(kind)) = (&options.noise_twin, twin::unsized_kind(task)) {
+            return Err(Error::unreadable(path, format!("of no use here: the run itself {kind}, where noise has no size; leave it out")));
+        }
         let twin = options.noise_twin.as_ref().map(|path| Twin::read(path, place, options.threads)).transpose()?;
         if let (Some(twin), Some(path)) = (&twin, &options.noise_twin) {
             if twin.is_empty() {
@@ -80,6 +83,9 @@ impl RankWalk {
 /// Walks along the nodes of `place` in `file`.
 pub(super) fn read(file: &VisFile, place: Place, options: &Options, before: Option<Level>) -> Result<(RankWalked, Listed)> {
     let mut walk = RankWalk::new(file.task, place, options, before)?;
+    if let Some(twin) = &options.noise_twin {
+        twin::same_golden(file, twin, place)?;
+    }
     let mut listed = Listed::default();
     for_each_node(file, place, options.threads, |node| {
         walk.node(node);

@@ -4,7 +4,7 @@
 use super::error::{Error, Result};
 use super::file::{Place, VisFile};
 use crate::facts::{for_each_row, tensor_epsilon, Cells, NodeFacts, Verdict};
-use crate::visdb::{OverflowLevel, Task};
+use crate::visdb::{partner_of, OverflowLevel, Task};
 use crossbeam_channel::{bounded, Receiver, Sender};
 use rusqlite::{Connection, OptionalExtension};
 use std::path::Path;
@@ -135,6 +135,9 @@ impl Reader<'_> {
         node.is_api = kind == "1";
         node.is_collection = kind == "9";
         node.matched = !matches!(link.trim(), "" | "[]" | "null");
+        if let Some(golden) = partner_of(link) {
+            node.face(name, &golden);
+        }
         node.verdict = match row.get::<_, Option<f64>>(4).map_err(&fail)? {
             None => Verdict::NotCompared,
             Some(index) if index < 0.3 => Verdict::Pass,
@@ -168,7 +171,7 @@ impl Reader<'_> {
             return Ok(());
         }
         let fail = Error::sqlite(self.path);
-        let Some(golden) = serde_json::from_str::<Vec<String>>(link).ok().and_then(|mut way| way.pop()) else { return Ok(()) };
+        let Some(golden) = partner_of(link) else { return Ok(()) };
         let sql = "SELECT input_data, output_data FROM tb_nodes WHERE step = ?1 AND rank = ?2 AND data_source = 'Bench' AND node_name = ?3";
         let mut statement = self.conn.prepare_cached(sql).map_err(&fail)?;
         let found: Option<(Option<String>, Option<String>)> = statement

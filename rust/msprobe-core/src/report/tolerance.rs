@@ -10,7 +10,7 @@ use crate::facts::{Difference, NodeFacts, Role, RowFacts};
 pub(super) struct Level {
     ambient: f32,
     grown: f32,
-    /// Nodes whose noise a second golden run has shown so far, and those that it does not have.
+    /// Nodes whose noise a second golden run has shown so far, and those whose golden partner it does not have.
     pub of_twin: TwinNodes,
 }
 
@@ -45,7 +45,7 @@ impl Noise {
     /// Takes note of a node: its dtypes, and whether the second golden run has it.
     pub fn meet(&mut self, node: &NodeFacts) {
         if let Some(twin) = self.twin.as_ref().filter(|_| node.rows.iter().any(RowFacts::is_compared)) {
-            let known = twin.tolerance(node.mark).is_some();
+            let known = twin.tolerance(node.golden).is_some();
             self.of_twin.found += u64::from(known);
             self.of_twin.not_found += u64::from(!known);
         }
@@ -80,7 +80,7 @@ impl Noise {
         };
         // Where the sides compute in different types, single elements differ by far more than the norm does.
         let floors = [floor, floor * row.measured.reach, floor];
-        match self.twin.as_ref().and_then(|twin| twin.tolerance(node.mark)) {
+        match self.twin.as_ref().and_then(|twin| twin.tolerance(node.golden)) {
             Some(seen) => [0, 1, 2].map(|i| seen[i].max(floors[i])),
             None => floors,
         }

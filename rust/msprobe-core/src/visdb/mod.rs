@@ -25,5 +25,6 @@ pub use bulk::record::Cell;
 pub use config::Task;
 pub use error::{Error, Result};
 pub use node::{EncodedNodes, GraphKey, MatchedBy, NodeHead, NodeResult, NodeWriter, OverflowLevel, PrecisionIndex, Side};
+pub(crate) use read::partner_of;
 pub use read::{Detail, GraphId, Node, NodeFacts, NodeRef, OwnTables, Reader, Skipped, StoredConfig};
 pub use write::{CommunicationNode, CommunicationNodes, Complete, Config, Counts, PartTotals, Writer};

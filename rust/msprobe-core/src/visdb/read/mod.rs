@@ -41,6 +41,7 @@ use crate::text::message::quoted;
 use node::BadCell;
 
 pub use facts::{NodeFacts, OwnTables, Skipped};
+pub(crate) use node::partner_of;
 pub use node::{Node, NodeRef};
 pub(crate) use open::{has_log, uri, NODE_COLUMNS};
 

@@ -138,6 +138,16 @@ impl<'a> NodeRef<'a> {
 }
 
 /// A JSON list of texts; the empty text is an empty list.
+/// Name of the partner that a `matched_node_link` leads to.
+pub(crate) fn partner_of(link: &str) -> Option<Cow<'_, str>> {
+    // A link holds the whole way down. Its end alone is read where that needs no unescaping.
+    let end = link.strip_suffix("\"]").and_then(|names| names.rsplit_once('"'));
+    match end {
+        Some((before, name)) if !before.ends_with('\\') && !name.contains('\\') => Some(Cow::Borrowed(name)),
+        _ => names(link)?.pop(),
+    }
+}
+
 fn names(json: &str) -> Option<Vec<Cow<'_, str>>> {
     if json.is_empty() {
         return Some(Vec::new());
