@@ -308,7 +308,7 @@ def test_compare_aligns_as_the_command_does(msprobe: Command, tmp_path: Path) ->
 
 
 def test_errors_are_one_line(tmp_path: Path) -> None:
-    with pytest.raises(package.MsprobeError, match="cannot open"):
+    with pytest.raises(package.MsprobeError, match="no such file; name a"):
         package.open(tmp_path / "absent.vis.db")
     with pytest.raises(package.MsprobeError, match="absent"):
         package.compare(tmp_path / "absent", GOLDEN, output=tmp_path)

@@ -6,10 +6,12 @@ import json
 import os
 import shutil
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import msprobe as package
 from tests.conftest import DATA, Command
 from tests.dumps import write
 
@@ -149,3 +151,55 @@ def test_programs_are_told_too(msprobe: Command, place: Path) -> None:
     for command in ("report", "tree"):
         done = msprobe(command, "missing.vis.db", "--json", cwd=place)
         assert json.loads(done.out)["error"] == done.error_lines[0].removeprefix("error: ")
+
+
+NO_FOLDER = "no such folder; name the folder of a rank, of ranks or of steps"
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: package.open("none.vis.db"), "none.vis.db: no such file; name a *.vis.db that a run has written"),
+        (lambda: package.open("dump"), "dump: is a folder; name a *.vis.db file in it"),
+        (lambda: package.build("none", output="new"), f"none: {NO_FOLDER}"),
+        (lambda: package.compare("none", "dump", output="new"), f"none: {NO_FOLDER}"),
+        (lambda: package.compare("dump", "none", output="new"), f"none: {NO_FOLDER}"),
+        (lambda: package.compare("dump", "dump", output="new", noise_twin="none"), f"none: {NO_FOLDER}"),
+        (
+            lambda: package.compare("dump", "dump", output="new", layer_mapping="none.yaml"),
+            "none.yaml: cannot be read: no such file or folder",
+        ),
+        (
+            lambda: package.build("nothing", output="new"),
+            "nothing: the folder is empty; name the folder of a rank, of ranks or of steps",
+        ),
+        (
+            lambda: package.build("dump", output="text.vis.db/new"),
+            "text.vis.db/new: cannot be used as the output folder: something on the way to it is a file and no folder",
+        ),
+        (
+            lambda: package.build("dump", output="n" * 300),
+            "cannot be used as the output folder: the name is too long, or has characters that cannot be in one",
+        ),
+        (
+            lambda: package.open("out/compare_1.vis.db").report(noise_twin="none"),
+            "none: no such file; name a *.vis.db that a run has written",
+        ),
+    ],
+)
+def test_python_says_what_is_missing_in_plain_words(
+    call: Callable[[], object], told: str, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(place)
+    with pytest.raises(package.MsprobeError) as caught:
+        call()
+    assert str(caught.value).endswith(told)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_dump_without_a_file_is_named(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(place)
+    (place / "dump" / "construct.json").unlink()
+    with pytest.raises(package.MsprobeError) as caught:
+        package.build("dump", output="new")
+    assert str(caught.value) == "dump/construct.json: is missing; the folder of a rank holds dump.json, construct.json and stack.json"

@@ -151,7 +151,7 @@ fn files_that_are_none() {
         assert!(error.starts_with(at(name).to_str().unwrap()) && !error.contains('\n'), "{error}");
         error
     };
-    assert!(refusal("missing.yaml").contains("No such file"));
+    assert!(refusal("missing.yaml").contains("no such file"));
     std::fs::write(at("rules.txt"), "A:\n  b: c\n").unwrap();
     assert!(refusal("rules.txt").ends_with(": a layer mapping is a .yaml file"));
     std::fs::create_dir(at("folder.yaml")).unwrap();

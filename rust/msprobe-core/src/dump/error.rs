@@ -3,11 +3,13 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::text::message::system;
+
 /// Why a file of a dump cannot be read. Every text names the file, and the place in it where there is one.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The file cannot be opened, mapped or read.
-    #[error("{}: cannot be read: {source}", path.display())]
+    #[error("{}: {}", path.display(), unreadable(source))]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -62,4 +64,11 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
+}
+
+fn unreadable(source: &io::Error) -> String {
+    match source.kind() {
+        io::ErrorKind::NotFound => "is missing; the folder of a rank holds dump.json, construct.json and stack.json".to_owned(),
+        _ => format!("cannot be read: {}", system(source)),
+    }
 }

@@ -204,7 +204,7 @@ mod tests {
         assert!(matches!(Source::open(Path::new("/dev/null")), Err(Error::NotAFile { .. })));
         let missing = dir.path().join("missing.json");
         let text = Source::open(&missing).unwrap_err().to_string();
-        assert!(text.starts_with(missing.to_str().unwrap()) && text.contains("No such file"), "{text}");
+        assert!(text.starts_with(missing.to_str().unwrap()) && text.contains("is missing"), "{text}");
         let link = dir.path().join("link.json");
         fs::write(dir.path().join("real.json"), b"{}").unwrap();
         std::os::unix::fs::symlink("real.json", &link).unwrap();

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::error::Error;
+use crate::text::message::system;
 
 /// Ending of the reference's files.
 pub const CONFIG_SUFFIX: &str = ".vis.config";
@@ -145,7 +146,7 @@ fn beside(file: &Path, name: &str) -> Result<PathBuf, Error> {
 
 fn read_text(path: &Path) -> Result<String, Error> {
     let failed = |reason: String| Error::Config { path: path.to_owned(), reason };
-    let kind = fs::symlink_metadata(path).map_err(|error| failed(error.to_string()))?;
+    let kind = fs::symlink_metadata(path).map_err(|error| failed(system(&error)))?;
     if !kind.is_file() {
         return Err(failed("this is no regular file".to_owned()));
     }
@@ -153,8 +154,8 @@ fn read_text(path: &Path) -> Result<String, Error> {
         return Err(failed(format!("more than {MOST_BYTES} bytes are not read")));
     }
     let mut text = String::new();
-    let file = fs::File::open(path).map_err(|error| failed(error.to_string()))?;
-    file.take(MOST_BYTES).read_to_string(&mut text).map_err(|error| failed(error.to_string()))?;
+    let file = fs::File::open(path).map_err(|error| failed(system(&error)))?;
+    file.take(MOST_BYTES).read_to_string(&mut text).map_err(|error| failed(system(&error)))?;
     Ok(text)
 }
 
@@ -197,5 +198,5 @@ fn put(path: &Path, value: &impl Serialize) -> Result<(), Error> {
         partial.persist(path)?;
         Ok(())
     };
-    write().map_err(|error| failed(format!("cannot be written: {error}")))
+    write().map_err(|error| failed(format!("cannot be written: {}", system(&error))))
 }

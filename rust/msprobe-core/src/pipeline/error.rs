@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 
+use crate::text::message::system;
+
 /// Error of a whole run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// An input folder cannot be opened.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {}", path.display(), no_input(source))]
     Input {
         /// The folder.
         path: PathBuf,
@@ -110,5 +112,13 @@ impl Error {
             Error::Interrupted => 130,
             _ => 1,
         }
+    }
+}
+
+/// Why an input folder cannot be opened.
+fn no_input(source: &std::io::Error) -> String {
+    match source.kind() {
+        std::io::ErrorKind::NotFound => "no such folder; name the folder of a rank, of ranks or of steps".to_owned(),
+        _ => format!("cannot be opened: {}", system(source)),
     }
 }

@@ -1,9 +1,11 @@
 //! The output folder, checked before any work is done.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use super::Error;
+use crate::text::message::system;
 
 /// Missing folders that are made at most.
 const MAX_NEW_LEVELS: usize = 16;
@@ -17,16 +19,20 @@ pub(super) fn prepare(path: &Path) -> Result<(), Error> {
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => {}
         Ok(_) => return Err(error("there is a file of that name; name another folder".into())),
-        Err(reason) if reason.kind() == std::io::ErrorKind::NotFound => {
+        Err(reason) if reason.kind() == ErrorKind::NotFound => {
             let missing = path.ancestors().take_while(|p| !p.as_os_str().is_empty() && !p.exists()).count();
             if missing > MAX_NEW_LEVELS {
                 return Err(error(format!("{missing} levels of it are missing; make it first")));
             }
-            fs::create_dir_all(path).map_err(|reason| error(reason.to_string()))?;
+            fs::create_dir_all(path).map_err(|reason| match reason.kind() {
+                // All that was missing would have been made.
+                ErrorKind::NotFound => error("it cannot be made there; name another folder".to_owned()),
+                _ => error(system(&reason)),
+            })?;
         }
-        Err(reason) => return Err(error(reason.to_string())),
+        Err(reason) => return Err(error(system(&reason))),
     }
-    tempfile::tempfile_in(path).map(drop).map_err(|reason| error(reason.to_string()))
+    tempfile::tempfile_in(path).map(drop).map_err(|reason| error(system(&reason)))
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ use crate::matching::{How, Ways};
 use crate::metrics::Mode;
 use crate::part::{self, Hooks, Watch};
 use crate::report::{self, Following, GoldenNodes, RankFollowing};
+use crate::text::message::without_number;
 use crate::visdb::{schema, write, Cell, Complete, Config, PartTotals, Task, Writer};
 
 /// Runs `request` to its end. `progress` may be polled and cancelled from another thread.
@@ -41,10 +42,9 @@ pub fn run(request: &Request, progress: &Progress, hooks: Hooks<'_>) -> Result<S
     progress.start(plan.pairs.len());
     let mut state = State::new(request, &target, golden.as_ref(), &plan);
     let jobs = request.jobs.filter(|&jobs| jobs > 0).unwrap_or_else(|| workers::worth(&plan.pairs));
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(jobs)
-        .build()
-        .map_err(|reason| Error::Part(format!("cannot start {jobs} workers: {reason}; give a smaller --jobs")))?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build().map_err(|reason| {
+        Error::Part(format!("cannot start {jobs} workers: {}; give a smaller --jobs", without_number(&reason.to_string())))
+    })?;
     state.columns = hooks.columns().to_vec();
     state.writer = Some(Writer::create(&request.output, &file_name(request))?);
     state.following = follow(request, twin.as_ref()).map(Ok);

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{run, Error, Progress, Request};
 use crate::part::Hooks;
 use crate::report;
+use crate::text::message::system;
 
 /// The comparison of both golden runs.
 pub(super) struct Twin {
@@ -24,7 +25,7 @@ impl Twin {
             return Ok(Twin { file: path.to_owned(), _folder: None });
         }
         let folder = tempfile::tempdir_in(&request.output)
-            .map_err(|reason| Error::Output { path: request.output.clone(), reason: reason.to_string() })?;
+            .map_err(|reason| Error::Output { path: request.output.clone(), reason: system(&reason) })?;
         let comparison = Request {
             target: path.to_owned(),
             golden: Some(golden),

@@ -2,6 +2,7 @@
 
 use super::table::Table;
 use super::workbook;
+use crate::text::message::system;
 use crate::text::{json, python};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
@@ -84,11 +85,11 @@ pub fn export(table: Table, path: &Path, format: Format, unwanted: &AtomicBool) 
     Ok(rows)
 }
 
-/// What the system says, without its number and without the name of the temporary file, which is nobody's business.
 fn reason(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    let end = [" at path ", " (os error "].into_iter().filter_map(|rest| text.find(rest)).min();
-    end.map_or(&*text, |end| &text[..end]).to_owned()
+    match error.kind() {
+        std::io::ErrorKind::NotFound => "its folder is missing; make it first".to_owned(),
+        _ => system(error),
+    }
 }
 
 /// Temporary files are for their owner alone, results are not.

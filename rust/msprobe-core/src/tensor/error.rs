@@ -33,7 +33,7 @@ pub enum Reason {
     #[error("the name leads outside the tensor folder")]
     Outside,
     /// The operating system refused.
-    #[error("{0}")]
+    #[error("{}", crate::text::message::system(_0))]
     Io(std::io::Error),
     /// Neither of the known containers.
     #[error("not a {0} file")]

@@ -2,6 +2,7 @@
 
 use super::error::ViewError;
 use super::logdir::{self, Header};
+use crate::text::message::system;
 use crate::visdb::read::{has_log, uri, NODE_COLUMNS};
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
@@ -81,7 +82,7 @@ impl VisFile {
         let header = match Header::read(&path) {
             Ok(Some(header)) => header,
             Ok(None) => return Err(unreadable("not_sqlite", "this is not a vis.db (no SQLite file)")),
-            Err(error) => return Err(unreadable("permission", &format!("the file cannot be read ({error})"))),
+            Err(error) => return Err(unreadable("permission", &format!("the file cannot be read: {}", system(&error)))),
         };
         let has_wal = has_log(&path);
         if header.bytes_named() > meta.len() && !has_wal {

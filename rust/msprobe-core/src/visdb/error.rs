@@ -3,11 +3,13 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::text::message::system;
+
 /// An error of this room. Every variant names the file.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The operating system refused.
-    #[error("{}: cannot {action}: {source}", path.display())]
+    #[error("{}: cannot {action}: {}", path.display(), system(source))]
     Io {
         /// The file or folder.
         path: PathBuf,

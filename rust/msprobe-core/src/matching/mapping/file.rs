@@ -10,6 +10,7 @@ use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 
 use super::plain;
 use super::rules::{Rule, Rules};
+use crate::text::message::system;
 
 /// Largest mapping file that is read, in bytes (4 MiB; a rule has some 30).
 pub const LARGEST_MAPPING: u64 = 4 << 20;
@@ -27,7 +28,7 @@ pub(super) const OLD_TOP_LAYER: &str = "Cell";
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The file cannot be opened or read.
-    #[error("{}: cannot be read: {source}", path.display())]
+    #[error("{}: cannot be read: {}", path.display(), system(source))]
     Unreadable {
         /// The file.
         path: PathBuf,

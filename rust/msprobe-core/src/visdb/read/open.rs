@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -72,9 +72,14 @@ pub(super) fn open(path: &Path) -> Result<Connection> {
 /// Reads and checks the file header.
 fn read_header(path: &Path) -> Result<[u8; 100]> {
     let unreadable = |reason: String| Error::Unreadable { path: path.to_owned(), reason };
-    let metadata = fs::metadata(path).map_err(Error::io(path, "open"))?;
+    let metadata = match fs::metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Err(unreadable("no such file; name a *.vis.db that a run has written".into()));
+        }
+        found => found.map_err(Error::io(path, "open"))?,
+    };
     if metadata.is_dir() {
-        return Err(unreadable("is a directory; give the path of a *.vis.db file in it".into()));
+        return Err(unreadable("is a folder; name a *.vis.db file in it".into()));
     }
     if !metadata.is_file() {
         return Err(unreadable("is no regular file".into()));

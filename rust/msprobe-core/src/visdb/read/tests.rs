@@ -122,8 +122,8 @@ fn what_is_no_result_file_is_named() {
         path
     };
     let whole = fs::read(recorded("compare_tensor.vis.db")).unwrap();
-    assert!(message(folder.path()).contains("is a directory"));
-    assert!(message(&folder.path().join("absent")).contains("cannot open"));
+    assert!(message(folder.path()).contains("is a folder"));
+    assert!(message(&folder.path().join("absent")).contains("no such file"));
     assert!(message(&write("empty", b"")).contains("is empty"));
     assert!(message(&write("text", &[b'x'; 5000])).contains("not a SQLite database"));
     assert!(message(&write("short", &whole[..99])).contains("not a SQLite database"));
