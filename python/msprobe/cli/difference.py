@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from msprobe.cli.evidence import change, elements, share
+
 
 def lines(report: dict[str, Any]) -> Iterator[str]:
     """First difference with its evidence, first verdict, first overflow, of all ranks together."""
@@ -112,10 +114,13 @@ def evidence(found: dict[str, Any]) -> str:
     """What differs, and by how much."""
     words = []
     if (inputs := found["inputs"]) and found["what"] == "computation":
-        words.append(f"inputs agree (largest relative difference {error(inputs['error'])}, noise {inputs['noise']:.1g})")
+        most = f"agree ({share(inputs['error'])} apart at most, noise {share(inputs['noise'], 1)})"
+        words.append(f"inputs {'are equal' if inputs['error'] == 0 else most}")
+    if found["what"] == "structure":
+        words.append("only the golden run has it" if found["golden_node"] == found["node"] else "only the target has it")
     if row := found["evidence"]:
-        change = _change(row)
-        words.append(f"first seen at {row['node']}: {change}" if row.get("node") else change)
+        shown = change(row)
+        words.append(f"first seen at {row['node']}: {shown}" if row.get("node") else shown)
     if found["is_random"]:
         words.append("it draws random numbers: do the seeds agree?")
     if found["is_communication"]:
@@ -123,62 +128,9 @@ def evidence(found: dict[str, Any]) -> str:
     return f"{found['what']}: {'; '.join(words)}" if words else str(found["what"])
 
 
-def _change(row: dict[str, Any]) -> str:
-    """From golden to the target."""
-    change = f"{_number(row['golden'])} -> {_number(row['target'])}"
-    if shown := DISTANCES.get(row["statistic"]):
-        beside = f"; {shown} {change}" if row["golden"] or row["target"] else ""
-        return f"{row['row']} {row['statistic']} ({_by(row)}{beside})"
-    return f"{row['row']} {row['statistic']} {change} ({_by(row)})"
-
-
-DISTANCES = {"EucDist": "Norm", "MaxAbsErr": "Max", "md5": "Norm"}
-"""What is not one value on each side, with the statistic that is shown beside it."""
-
-
-def elements(tensor: dict[str, Any]) -> str:
-    """What the elements of a pair of tensors show."""
-    words = [f"{tensor['equal']:.1%} of the elements are the same bits"]
-    if tensor["largest_at"]:
-        ulp = "" if tensor["ulp"] is None else f", {tensor['ulp']:.3g} ulp"
-        words.append(f"largest difference at {tensor['largest_at']}{ulp}")
-    for name, (target, golden) in (("NaN", tensor["nan"]), ("infinite", tensor["infinite"])):
-        if target or golden:
-            words.append(f"{name} in target {target:,}, in golden {golden:,}")
-    return "; ".join(words)
-
-
-def _by(row: dict[str, Any]) -> str:
-    """How far golden and target are apart."""
-    if row["broken"]:
-        return {"non_finite": "NaN or infinity on one side"}.get(row["broken"], f"another {row['broken']}")
-    told = f"relative difference {error(row['error'])}, noise {row['noise']:.1g}"
-    if row["statistic"] in ("EucDist", "MaxAbsErr"):
-        return told
-    try:
-        golden, target = float(row["golden"]), float(row["target"])
-        share = (target - golden) / abs(golden) * 100
-    except (TypeError, ValueError, ZeroDivisionError):
-        return told
-    return f"{share:+.3g} %; {told}" if math.isfinite(share) and 0.1 <= abs(share) < 1e6 else told
-
-
-def _number(text: str | None) -> str:
-    """A statistic, to the digits that a person reads."""
-    try:
-        return f"{float(text or ''):.6g}"
-    except ValueError:
-        return text or "?"
-
-
 def source(frame: dict[str, Any]) -> str:
     """The line of the user's code."""
     return f"{frame['file']}:{frame['line']} in {frame['function']}: {frame['code']}"
-
-
-def error(value: float | None) -> str:
-    """A relative error."""
-    return "beyond any number" if value is None else f"{value:.1e}"
 
 
 def miss(rank: dict[str, Any]) -> str:
@@ -190,7 +142,7 @@ def miss(rank: dict[str, Any]) -> str:
     if found["why"] == "identical":
         return f"identical; {looked}"
     node = found["node"]["node"]
-    told = f"{error(found['error'])} with noise {found['noise']:.1g}"
+    told = f"{share(found['error'])} apart, noise {share(found['noise'], 1)}"
     if found["why"] == "grew_slowly":
         return f"noise grows past its bound at {node} ({told}) without any node standing out; {looked}"
     return f"nothing beyond noise; nearest is {node} ({told}); {looked}"

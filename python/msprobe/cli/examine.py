@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from msprobe.cli import difference, log, request
+from msprobe.cli import alike, difference, log, request
 from msprobe.cli.exits import Exit, Refusal
 
 FILES = ("dump.json", "construct.json", "stack.json")
@@ -75,7 +75,7 @@ def _read(path: str) -> int:
     nodes = sum(part["target_nodes"] for part in summary["parts"])
     ranks = "1 rank" if len(summary["parts"]) == 1 else difference.places(summary["parts"])
     log.answer(f"read      {ranks}   {nodes:,} nodes   {summary['seconds']:.2f} s")
-    for warning in summary["warnings"]:
+    for warning in alike.warnings(summary["warnings"]):
         log.answer(log.one_line(f"note      {warning}"))
     for missing in summary["left_out"]:
         log.answer(log.one_line(f"problem   {missing['reason']}"))

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from msprobe.cli import difference, finished, log
+from msprobe.cli import alike, difference, finished, log
 from msprobe.cli.answer import LEVELS, VERDICTS, failure
 from msprobe.cli.exits import Exit, Refusal
 
@@ -103,8 +103,8 @@ def lines(answer: dict[str, Any]) -> Iterator[str]:
     yield from difference.lines(answer)
     if first := answer["first_difference"]:
         (rank,) = (rank for rank in ranks if (rank["step"], rank["rank"]) == (first["step"], first["rank"]))
-        for other in rank["runner_ups"]:
-            yield f"runner-up          {difference.heading(other, steps)}"
+        for other, count in alike.gradients(rank["runner_ups"]):
+            yield f"runner-up          {difference.heading(other, steps)}{alike.further(count)}"
     for rank in ranks:
         yield from _listed(rank, several=len(ranks) > 1)
 
@@ -114,8 +114,8 @@ def _listed(rank: dict[str, Any], several: bool) -> Iterator[str]:
     listed: list[dict[str, Any]] = rank.get("listed", [])
     if several and listed:
         yield f"step{rank['step']}/rank{rank['rank']}"
-    for node in listed:
+    for node, count in alike.gradients(listed):
         words = [node["verdict"] or "not compared", node["overflow"] or "", "" if node["matched"] else "no partner"]
-        yield f"  {node['order'] + 1:>8,}  {node['node']}   {'   '.join(word for word in words if word)}"
+        yield f"  {node['order'] + 1:>8,}  {node['node']}   {'   '.join(word for word in words if word)}{alike.further(count)}"
     if (more := rank.get("listed_total", 0) - len(listed)) > 0:
         yield f"  and {more:,} more; --top shows them"

@@ -7,7 +7,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from msprobe.cli import answer, log, progress, request
+from msprobe.cli import alike, answer, log, progress, request
 from msprobe.cli.exits import Exit, Refusal, Stopped
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def run(options: request.Options) -> Exit:
         if options.json and refusal.status is not Exit.USAGE:
             log.answer(json.dumps(answer.failure(str(refusal), refusal.status)))
         raise
-    for text in summary["warnings"]:
+    for text in alike.warnings(summary["warnings"]):
         log.warning(text)
     for missing in summary["left_out"]:
         log.error(f"left out {answer.place(missing)}: {missing['reason']}")
