@@ -240,7 +240,7 @@ def test_the_answer_shows_the_elements(run: Run) -> None:
     assert shown["nan"] == shown["infinite"] == [0, 0]
     (file,) = run.left()
     told = run.msprobe("report", file).out
-    assert f"{shown['equal']:.1%} of the elements are the same bits; largest difference at {shown['largest_at']}" in told
+    assert f"{shown['equal'] * 100:.1f} % of the elements are the same to the bit; largest distance at {shown['largest_at']}" in told
 
 
 def test_the_number_of_workers_changes_nothing(run: Run) -> None:
