@@ -80,7 +80,7 @@ def test_commands_give_their_output(page: str, tmp_path: Path) -> None:
 
 def commands() -> dict[str, Any]:
     """The commands that the help shows."""
-    program: Any = typer.main.get_command(app)
+    program: Any = typer.main.get_command(app())
     return {name: command for name, command in program.commands.items() if not command.hidden}
 
 

@@ -2,48 +2,60 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from importlib import import_module
+
 import typer
 
-from msprobe.cli import doctor, export, graph_visualize, mapping, older_form, report, tree
 from msprobe.cli.help import Command
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110, "terminal_width": None}
 
-app = typer.Typer(
-    name="msprobe-rs",
-    help="Finds where two training runs first part: compares their dumps and says which module or API differs first.",
-    epilog="Start with: msprobe-rs graph_visualize -h",
-    add_completion=False,
-    rich_markup_mode=None,
-    context_settings=CONTEXT,
-)
+
+@dataclass(frozen=True)
+class Entry:
+    """A command before its module is loaded, which no other command waits for."""
+
+    module: str
+    short_help: str = ""
+    hidden: bool = False
+    reads_result: bool = False
+    """Its argument is one `*.vis.db` file."""
 
 
-@app.callback()
-def _msprobe_rs(
+COMMANDS = {
+    "graph_visualize": Entry("graph_visualize", "Compare two dumps, or show one."),
+    "report": Entry("report", "Say again where two runs first part.", reads_result=True),
+    "tree": Entry("tree", "Print the tree with its verdicts.", reads_result=True),
+    "export": Entry("export", "Write a finished file as something else.", reads_result=True),
+    "mapping": Entry("mapping", "Propose a layer mapping."),
+    "doctor": Entry("doctor", "Say what is wrong with this installation, or with a dump."),
+    "graph": Entry("older_form", hidden=True),
+}
+"""By name, in the order in which the help shows them."""
+
+
+def app(*names: str) -> typer.Typer:
+    """The app with the commands `names`, or with all."""
+    built = typer.Typer(
+        name="msprobe-rs",
+        help="Finds where two training runs first part: compares their dumps and says which module or API differs first.",
+        epilog="Start with: msprobe-rs graph_visualize -h",
+        add_completion=False,
+        rich_markup_mode=None,
+        context_settings=CONTEXT,
+    )
+    built.callback()(_before_a_command)
+    for name in names or COMMANDS:
+        entry = COMMANDS[name]
+        module = import_module(f"msprobe.cli.{entry.module}")
+        built.command(
+            name, cls=Command, context_settings=CONTEXT, epilog=module.EXAMPLES, short_help=entry.short_help, hidden=entry.hidden
+        )(getattr(module, name))
+    return built
+
+
+def _before_a_command(
     version: bool = typer.Option(False, "-V", "--version", help="Print the version."),
 ) -> None:
-    """The options before a command; main() answers --version itself."""
-
-
-app.command(
-    "graph_visualize", cls=Command, context_settings=CONTEXT, epilog=graph_visualize.EXAMPLES, short_help="Compare two dumps, or show one."
-)(graph_visualize.graph_visualize)
-app.command("report", cls=Command, context_settings=CONTEXT, epilog=report.EXAMPLES, short_help="Say again where two runs first part.")(
-    report.report
-)
-app.command("tree", cls=Command, context_settings=CONTEXT, epilog=tree.EXAMPLES, short_help="Print the tree with its verdicts.")(tree.tree)
-app.command("export", cls=Command, context_settings=CONTEXT, epilog=export.EXAMPLES, short_help="Write a finished file as something else.")(
-    export.export
-)
-app.command("mapping", cls=Command, context_settings=CONTEXT, epilog=mapping.EXAMPLES, short_help="Propose a layer mapping.")(
-    mapping.mapping
-)
-app.command(
-    "doctor",
-    cls=Command,
-    context_settings=CONTEXT,
-    epilog=doctor.EXAMPLES,
-    short_help="Say what is wrong with this installation, or with a dump.",
-)(doctor.doctor)
-app.command("graph", cls=Command, context_settings=CONTEXT, epilog=older_form.EXAMPLES, hidden=True)(older_form.graph)
+    """main() answers --version itself."""

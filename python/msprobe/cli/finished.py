@@ -11,8 +11,6 @@ from msprobe.cli.request import on_disk
 DUMP = ("dump.json", "construct.json", "stack.json")
 SHOWN = 3
 """Files that are named at most."""
-ARGUMENT = "FILE.vis.db"
-"""What the help calls the one file that a command is given."""
 
 
 def check_one(words: list[str]) -> None:

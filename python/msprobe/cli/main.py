@@ -39,24 +39,42 @@ def main(words: list[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
+    import gc
+
+    # Loading makes thousands of objects and no garbage to look for.
+    gc.disable()
+    try:
+        command, prog_name, words = _command(words)
+    finally:
+        gc.enable()
+    if command is None:
+        return 0
+    _warn_of_conflict()
+    status = command.main(args=words, prog_name=prog_name, standalone_mode=False)
+    return int(status or 0)
+
+
+def _command(words: list[str]) -> tuple[Any, str, list[str]]:
+    """The Typer command that `words` call, its name, and its words; no command if they have been answered already."""
     import typer
 
-    from msprobe.cli import argv, finished, older_form
-    from msprobe.cli.app import app
+    from msprobe.cli import argv, older_form
+    from msprobe.cli.app import COMMANDS, app
     from msprobe.cli.help import options_of
 
-    program = typer.main.get_command(app)
-    commands: dict[str, Any] = program.commands  # type: ignore[attr-defined]
     words = older_form.today(words) or ["--help"]
-    command, prog_name = program, _program()
+    prog_name = _program()
     if words[0] == "-" or not words[0].startswith("-"):
         name, rest = words[0], words[1:]
-        if name not in commands:
-            raise argv.UsageProblem(_unknown(name, [known for known in commands if not commands[known].hidden]))
-        words = argv.normalise(rest, options_of(commands[name].params))
-        if "--" in words and any(parameter.metavar == finished.ARGUMENT for parameter in commands[name].params):
+        if name not in COMMANDS:
+            raise argv.UsageProblem(_unknown(name, [known for known in COMMANDS if not COMMANDS[known].hidden]))
+        program: Any = typer.main.get_command(app(name))
+        command, prog_name = program.commands[name], f"{prog_name} {name}"
+        words = argv.normalise(rest, options_of(command.params))
+        if "--" in words and COMMANDS[name].reads_result:
+            from msprobe.cli import finished
+
             finished.check_one(words[words.index("--") :])
-        command, prog_name = commands[name], f"{prog_name} {name}"
     else:
         # Only options that need no command; the first one answers.
         table = [argv.Option(GLOBAL_OPTIONS, argv.Takes.NONE), argv.Option(("-h", "--help"), argv.Takes.NONE)]
@@ -65,10 +83,9 @@ def _run(words: list[str]) -> int:
             from msprobe._native import __version__
 
             typer.echo(f"msprobe-rs {__version__}")
-            return 0
-    _warn_of_conflict()
-    status = command.main(args=words, prog_name=prog_name, standalone_mode=False)
-    return int(status or 0)
+            return None, prog_name, []
+        command = typer.main.get_command(app())
+    return command, prog_name, words
 
 
 def _unknown(name: str, commands: list[str]) -> str:
@@ -128,7 +145,7 @@ def _failed(error: BaseException) -> int:
         return Exit.INTERRUPTED
     # BadParameter is the public name; its base is what Typer raises for all wrong usage.
     if isinstance(error, (UsageProblem, typer.BadParameter.__base__ or typer.BadParameter)):
-        log.error(f"{_wrong_usage(error)}; see {_program()} {_command()}--help")
+        log.error(f"{_wrong_usage(error)}; see {_program()} {_called()}--help")
         return Exit.USAGE
     if isinstance(error, OSError):
         # A full disk behind standard output, for example: the system's fault, not ours.
@@ -152,6 +169,7 @@ def _wrong_usage(error: BaseException) -> str:
     return f"{name} is missing" if text.startswith("Missing") else f"{name}: {getattr(error, 'message', text)}"
 
 
-def _command() -> str:
-    commands = ("graph_visualize", "report", "tree", "export", "mapping", "doctor")
-    return f"{sys.argv[1]} " if len(sys.argv) > 1 and sys.argv[1] in commands else ""
+def _called() -> str:
+    from msprobe.cli.app import COMMANDS
+
+    return f"{sys.argv[1]} " if len(sys.argv) > 1 and sys.argv[1] in COMMANDS else ""
