@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json};
 
 use super::error::Error;
 use crate::dump::json::Value;
-use crate::dump::rows::{Row, RowClass, RowKind};
+use crate::dump::rows::{Field, Key, Row, RowClass, RowKind};
 use crate::metrics::tensor;
 use crate::name;
 use crate::part::{DIFFERENCES, JUDGED, RELATIVE_ERRORS};
@@ -122,15 +122,15 @@ fn stored_row<'b>(node: &str, key: &'b str, row: &'b Json, output: bool, bump: &
             Json::String(text) => Value::Str(text),
             other => Value::Str(bump.alloc_str(&other.to_string())),
         };
-        fields.push((name.as_str(), value));
+        fields.push((Key::of(name), value));
     }
     if text("type") == Some("torch.ProcessGroup") {
         // Stored without what follows from its ranks.
         let ranks = Value::Str(text("group_ranks").unwrap_or(""));
-        fields.push(("dtype", Value::Str("torch.ProcessGroup")));
-        fields.push(("shape", Value::Str("[]")));
-        fields.extend(STATISTICS.map(|name| (name, ranks)));
-        fields.push(("md5", ranks));
+        fields.push((Key::Known(Field::Dtype), Value::Str("torch.ProcessGroup")));
+        fields.push((Key::Known(Field::Shape), Value::Str("[]")));
+        fields.extend(STATISTICS.map(|name| (Key::of(name), ranks)));
+        fields.push((Key::Known(Field::Md5), ranks));
     }
     Row::of_fields(key, class, kind, keyword, fields)
 }

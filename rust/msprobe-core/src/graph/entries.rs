@@ -15,22 +15,26 @@ use crate::name::{self, NodeKind, ROOT};
 pub(super) fn assign(draft: &mut Draft<'_>) -> Vec<EntryId> {
     let (dump, construct) = (&draft.files.dump, &draft.files.construct);
     let mut homeless = Vec::new();
-    // Both files follow the run, so the key after the last one is the best guess.
+    // Both files follow the run: mostly the key after the last one is next, or the module around it, which ends here.
     let mut next = 0;
+    let mut last = NodeId::ROOT;
     for entry in dump.ids() {
         let name = dump.name(entry);
         if name == ROOT {
             continue; // the root has no data, whatever the file says
         }
-        let guess = (next < construct.len() && construct.link(next).name == name).then_some(next);
-        let node = if let Some(key) = guess.or_else(|| construct.find(name)) {
+        let around = draft.node(last).parent().filter(|&parent| draft.node(parent).name() == name);
+        let node = around.or_else(|| {
+            let guess = (next < construct.len() && construct.link(next).name == name).then_some(next);
+            let Some(key) = guess.or_else(|| construct.find(name)) else { return draft.names.find_other(&draft.nodes, name) };
             next = key + 1;
             draft.names.node_of_key(key)
-        } else {
-            draft.names.find_other(&draft.nodes, name)
-        };
+        });
         match node {
-            Some(node) => draft.nodes[node.index()].entry = entry.0,
+            Some(node) => {
+                draft.nodes[node.index()].entry = entry.0;
+                last = node;
+            }
             None => homeless.push(entry),
         }
     }

@@ -3,7 +3,7 @@
 use super::compare::{Numbers, RowResult};
 use super::tensors::FAILED;
 use crate::dump::push_stored;
-use crate::dump::rows::{Row, RowKind};
+use crate::dump::rows::{Field, Key, Row, RowKind};
 use crate::metrics::statistics::{Cell, Differences};
 use crate::metrics::tensor::{Answer, TensorComparison};
 use crate::metrics::{tensor, Mode};
@@ -39,14 +39,19 @@ pub(super) fn push_row(out: &mut Vec<u8>, row: &Row<'_>, shown: Shown<'_>, compa
     }
     let start = out.len();
     let process_group = row.is_process_group();
-    for (key, value) in &row.fields {
-        let hidden = (*key == "md5" && !shown.md5)
-            || (shown.batched_p2p && P2P_FIELDS.contains(key))
-            || (process_group && !PROCESS_GROUP_FIELDS.contains(key));
+    for &(key, value) in &row.fields {
+        let hidden = (key == Key::Known(Field::Md5) && !shown.md5)
+            || (shown.batched_p2p && P2P_FIELDS.contains(&key.text()))
+            || (process_group && !PROCESS_GROUP_FIELDS.contains(&key.text()));
         if !hidden {
-            json::push_string(out, key);
-            out.extend_from_slice(b": ");
-            push_stored(out, *value);
+            match key {
+                Key::Known(field) => out.extend_from_slice(field.quoted().as_bytes()),
+                Key::Other(text) => {
+                    json::push_string(out, text);
+                    out.extend_from_slice(b": ");
+                }
+            }
+            push_stored(out, value);
             out.extend_from_slice(b", ");
         }
     }

@@ -32,8 +32,10 @@ const GROUPS: [(&str, &str, RowClass, bool); 5] = [
 /// scalars do not. A value nested deeper than 400 levels makes one row that says so.
 #[must_use]
 pub fn collect_rows<'b>(node_name: &str, entry: Value<'b>, bump: &'b Bump) -> Vec<'b, Row<'b>> {
-    let mut walk = Walk { path: String::with_capacity_in(node_name.len() + 64, bump), rows: Vec::with_capacity_in(8, bump), bump };
+    let path = String::with_capacity_in(node_name.len() + 64, bump);
+    let mut walk = Walk { path, gradients: false, rows: Vec::with_capacity_in(8, bump), bump };
     walk.path.push_str(node_name);
+    walk.gradients = has_gradient_part(node_name);
     if name::is_debug(node_name) {
         walk.group(entry, RowClass::Input, false);
     } else if name::is_parameters_grad(node_name) {
@@ -53,6 +55,8 @@ pub fn collect_rows<'b>(node_name: &str, entry: Value<'b>, bump: &'b Bump) -> Ve
 struct Walk<'b> {
     /// Name of the value that is looked at.
     path: String<'b>,
+    /// Whether a dot part of the node's name is `parameters_grad`; that of a group never is.
+    gradients: bool,
     rows: Vec<'b, Row<'b>>,
     bump: &'b Bump,
 }
@@ -83,7 +87,7 @@ impl<'b> Walk<'b> {
                 if let Some(rest) = self.value(value, class, keyword_start, open.len()) {
                     let gradients = match open.last() {
                         Some(outer) => outer.gradients || has_gradient_part(&self.path[outer.name_length..]),
-                        None => has_gradient_part(&self.path),
+                        None => self.gradients,
                     };
                     open.push(Open { rest, name_length: self.path.len(), gradients });
                 }
@@ -159,13 +163,15 @@ fn push_index(path: &mut String<'_>, index: usize) {
 /// Within each column a repeated name keeps its first position and takes the last row.
 fn resolve_repeated<'b>(mut rows: Vec<'b, Row<'b>>, bump: &'b Bump) -> Vec<'b, Row<'b>> {
     let column = |row: &Row<'b>| row.class == RowClass::Output;
+    // Names begin alike and end differently.
+    let last_byte = |row: &Row<'b>| row.name.as_bytes().last().copied();
     // Position of the first row of the same column and name, for each row.
     let mut first: Vec<'b, u32> = Vec::with_capacity_in(rows.len(), bump);
     first.extend(0..rows.len() as u32);
     let mut repeated = false;
     if rows.len() <= FEW_ROWS {
         for i in 1..rows.len() {
-            let same = |row: &Row<'b>| row.name == rows[i].name && column(row) == column(&rows[i]);
+            let same = |row: &Row<'b>| last_byte(row) == last_byte(&rows[i]) && row.name == rows[i].name && column(row) == column(&rows[i]);
             if let Some(before) = rows[..i].iter().position(same) {
                 first[i] = before as u32;
                 repeated = true;

@@ -3,7 +3,7 @@
 use bumpalo::collections::Vec;
 use bumpalo::Bump;
 
-use super::{Field, Row, RowClass, RowKind, NOWHERE};
+use super::{Field, Key, Row, RowClass, RowKind, NOWHERE};
 use crate::dump::json::{push_str, Member, Value};
 use crate::name;
 use crate::text::checksum::crc_text;
@@ -53,8 +53,8 @@ pub(super) fn leaf_row<'a>(members: &'a [Member<'a>], place: Place<'a>, bump: &'
         if member.key == "state" || member.key == "full_op_name" {
             continue;
         }
-        let field = Field::of(member.key);
-        if field == Some(Field::Value) {
+        let key = Key::of(member.key);
+        if key == Key::Known(Field::Value) {
             dumped = Some(member.value);
         }
         let value = match member.value {
@@ -62,7 +62,7 @@ pub(super) fn leaf_row<'a>(members: &'a [Member<'a>], place: Place<'a>, bump: &'
             Value::Bool(false) => Value::Str("False"),
             other => other,
         };
-        row.push(member.key, field, value);
+        row.push(key, value);
     }
     row.md5_recorded = row.has(Field::Md5);
     match row.get(Field::DataName) {
@@ -123,9 +123,10 @@ fn fill_ranks<'a>(row: &mut Row<'a>, ranks: Value<'a>, bump: &'a Bump) {
 pub(super) fn set_operation<'a>(row: &mut Row<'a>, operation: Value<'a>) {
     for key in ["class_type", "op", "peer", "tag", "group_id"] {
         let value = operation.get(key).unwrap_or(Value::Null);
+        let key = Key::of(key);
         match row.fields.iter_mut().find(|(present, _)| *present == key) {
             Some((_, present)) => *present = value,
-            None => row.fields.push((key, value)),
+            None => row.push(key, value),
         }
     }
 }
@@ -143,8 +144,8 @@ fn empty<'a>(place: Place<'a>, kind: RowKind, capacity: usize, bump: &'a Bump) -
 }
 
 impl<'a> Row<'a> {
-    fn push(&mut self, key: &'a str, field: Option<Field>, value: Value<'a>) {
-        if let Some(field) = field {
+    fn push(&mut self, key: Key<'a>, value: Value<'a>) {
+        if let Key::Known(field) = key {
             self.known[field as usize] = self.fields.len() as u32;
         }
         self.fields.push((key, value));
@@ -153,13 +154,13 @@ impl<'a> Row<'a> {
     fn set(&mut self, field: Field, value: Value<'a>) {
         match self.fields.get_mut(self.known[field as usize] as usize) {
             Some((_, present)) => *present = value,
-            None => self.push(field.key(), Some(field), value),
+            None => self.push(Key::Known(field), value),
         }
     }
 
     fn set_if_absent(&mut self, field: Field, value: Value<'a>) {
         if !self.has(field) {
-            self.push(field.key(), Some(field), value);
+            self.push(Key::Known(field), value);
         }
     }
 

@@ -71,19 +71,27 @@ impl Field {
     /// The key in the dump and in the result.
     #[must_use]
     pub fn key(self) -> &'static str {
+        let quoted = self.quoted();
+        &quoted[1..quoted.len() - 3]
+    }
+
+    /// The key as it stands in a JSON object: in quotes, with the colon and the blank behind it.
+    #[inline]
+    #[must_use]
+    pub fn quoted(self) -> &'static str {
         match self {
-            Field::Type => "type",
-            Field::Dtype => "dtype",
-            Field::Shape => "shape",
-            Field::Max => "Max",
-            Field::Min => "Min",
-            Field::Mean => "Mean",
-            Field::Norm => "Norm",
-            Field::Md5 => "md5",
-            Field::RequiresGrad => "requires_grad",
-            Field::DataName => "data_name",
-            Field::Value => "value",
-            Field::GroupRanks => "group_ranks",
+            Field::Type => "\"type\": ",
+            Field::Dtype => "\"dtype\": ",
+            Field::Shape => "\"shape\": ",
+            Field::Max => "\"Max\": ",
+            Field::Min => "\"Min\": ",
+            Field::Mean => "\"Mean\": ",
+            Field::Norm => "\"Norm\": ",
+            Field::Md5 => "\"md5\": ",
+            Field::RequiresGrad => "\"requires_grad\": ",
+            Field::DataName => "\"data_name\": ",
+            Field::Value => "\"value\": ",
+            Field::GroupRanks => "\"group_ranks\": ",
         }
     }
 
@@ -107,6 +115,33 @@ impl Field {
     }
 }
 
+/// The key of a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Key<'a> {
+    /// One that the rules know.
+    Known(Field),
+    /// Any other.
+    Other(&'a str),
+}
+
+impl<'a> Key<'a> {
+    /// The key `text`.
+    #[inline]
+    #[must_use]
+    pub fn of(text: &'a str) -> Key<'a> {
+        Field::of(text).map_or(Key::Other(text), Key::Known)
+    }
+
+    /// The text of the key.
+    #[must_use]
+    pub fn text(self) -> &'a str {
+        match self {
+            Key::Known(field) => field.key(),
+            Key::Other(text) => text,
+        }
+    }
+}
+
 /// One input, output, parameter or parameter gradient.
 #[derive(Clone, Debug)]
 pub struct Row<'a> {
@@ -122,7 +157,7 @@ pub struct Row<'a> {
     /// Whether the dump itself has a key `md5` here (a checksum of the value is filled in where it has none).
     pub md5_recorded: bool,
     /// All fields in the order in which they are shown, defaults included, `state` and the full name left out.
-    pub fields: bumpalo::collections::Vec<'a, (&'a str, Value<'a>)>,
+    pub fields: bumpalo::collections::Vec<'a, (Key<'a>, Value<'a>)>,
     /// Position of each known field in `fields`, or [`NOWHERE`].
     known: [u32; Field::COUNT],
 }
@@ -137,12 +172,12 @@ impl<'a> Row<'a> {
         class: RowClass,
         kind: RowKind,
         keyword: Option<&'a str>,
-        fields: bumpalo::collections::Vec<'a, (&'a str, Value<'a>)>,
+        fields: bumpalo::collections::Vec<'a, (Key<'a>, Value<'a>)>,
     ) -> Self {
         let mut known = [NOWHERE; Field::COUNT];
         for (place, (key, _)) in fields.iter().enumerate() {
-            if let Some(field) = Field::of(key) {
-                known[field as usize] = place as u32;
+            if let Key::Known(field) = key {
+                known[*field as usize] = place as u32;
             }
         }
         let md5_recorded = known[Field::Md5 as usize] != NOWHERE;

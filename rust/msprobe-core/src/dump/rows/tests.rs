@@ -24,7 +24,7 @@ fn rows(node: &str, entry: &str) -> Vec<String> {
                 text.extend_from_slice(b" null");
             } else {
                 for (key, value) in &row.fields {
-                    text.extend_from_slice(format!(" {key}=").as_bytes());
+                    text.extend_from_slice(format!(" {}=", key.text()).as_bytes());
                     push_stored(&mut text, *value);
                 }
             }
