@@ -86,6 +86,7 @@ export interface Spot {
 }
 
 export interface Difference extends Omit<Spot, 'overflow'> {
+  side: SideName;
   what: 'parameter' | 'argument' | 'structure' | 'input' | 'computation';
   inputs: number | null;
   error: number | null;

@@ -15,6 +15,7 @@ const THREADS: usize = 2;
 #[derive(Debug, Deserialize)]
 pub(crate) struct First {
     node: String,
+    golden_node: Option<String>,
     what: String,
     inputs: Option<Agreement>,
     evidence: Option<Evidence>,
@@ -39,6 +40,8 @@ pub(crate) struct Difference {
     parent: String,
     /// Place in execution order, from 0.
     order: u32,
+    /// `target`; `golden` for a node that the target lacks.
+    side: &'static str,
     /// `parameter`, `argument`, `structure`, `input` or `computation`.
     what: String,
     /// Largest relative error of the data inputs; null where nothing was compared.
@@ -70,14 +73,18 @@ fn says(file: &VisFile, step: i64, rank: i64) -> bool {
 impl First {
     /// As the browser sees it; `None` if the node is not in the file.
     pub(crate) fn shown(&self, file: &VisFile, step: i64, rank: i64, outline: &Outline) -> Option<Difference> {
-        let tree = &outline.sides[0];
-        let node = rows::find_row(file, step, rank, 0, &self.node).ok()?.and_then(|row| tree.at_rowid(row))?;
+        // Where the target lacks a node, that node is named.
+        let side = usize::from(self.what == "structure" && self.golden_node.as_ref() == Some(&self.node));
+        let tree = &outline.sides[side];
+        let row = rows::find_row(file, step, rank, side, &self.node).ok()??;
+        let (_, node) = outline.at_rowid(row).filter(|found| found.0 == side)?;
         let at = node as usize;
         Some(Difference {
             id: tree.rowid[at],
             name: self.node.clone(),
             parent: if tree.parent[at] == NONE { String::new() } else { tree.name(tree.parent[at]).to_owned() },
             order: node,
+            side: ["target", "golden"][side],
             what: self.what.clone(),
             inputs: self.inputs.as_ref().map(|inputs| inputs.error),
             error: self.evidence.as_ref().and_then(|evidence| evidence.error),

@@ -137,6 +137,12 @@ impl Side {
         (0..self.len() as u32).rev().find(|node| self.parent[*node as usize] == NONE)
     }
 
+    /// The status by which a node is counted and found; `None` for a root that holds nothing to compare, which is nobody's node.
+    pub(crate) fn counted_status(&self, node: u32) -> Option<u8> {
+        let at = node as usize;
+        Some(self.status[at]).filter(|&status| self.parent[at] != NONE || status != status::NONE)
+    }
+
     pub(crate) fn at_rowid(&self, rowid: i64) -> Option<u32> {
         if self.by_rowid.is_empty() {
             return self.rowid.binary_search(&rowid).ok().map(|at| at as u32);

@@ -47,7 +47,7 @@ impl Filter {
     /// Everything but the words.
     fn holds(&self, tree: &Side, node: u32) -> bool {
         let at = node as usize;
-        (self.status.is_empty() || self.status.contains(&tree.status[at]))
+        (self.status.is_empty() || tree.counted_status(node).is_some_and(|status| self.status.contains(&status)))
             && (self.overflow.is_empty() || self.overflow.contains(&tree.overflow[at]))
             && (self.kinds.is_empty() || self.kinds.contains(&tree.kind[at]))
             && self.micro.is_none_or(|micro| tree.micro[at] == micro)

@@ -117,7 +117,7 @@ pub(crate) fn graph(question: &Question<'_>) -> Result<Vec<u8>, ViewError> {
     #[derive(Serialize)]
     struct Counts {
         nodes: usize,
-        /// Per status: not compared, pass, warning, error, unmatched.
+        /// Per status: not compared, pass, warning, error, unmatched. The roots face each other and hold nothing: they do not count.
         status: [u32; status::COUNT],
         /// Per level: none, medium, high, critical.
         overflow: [u32; 4],
@@ -145,7 +145,7 @@ pub(crate) fn graph(question: &Question<'_>) -> Result<Vec<u8>, ViewError> {
     let counts = |side: usize| {
         let tree = &outline.sides[side];
         let mut counts = Counts { nodes: tree.len(), status: [0; status::COUNT], overflow: [0; 4], orphans: tree.orphans };
-        tree.status.iter().for_each(|status| counts.status[usize::from(*status)] += 1);
+        (0..tree.len() as u32).filter_map(|node| tree.counted_status(node)).for_each(|status| counts.status[usize::from(status)] += 1);
         tree.overflow.iter().for_each(|level| counts.overflow[usize::from(*level).min(3)] += 1);
         counts
     };
