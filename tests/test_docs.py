@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -12,6 +13,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +126,34 @@ def test_the_tables_of_a_file_are_described(run: Run) -> None:
     with sqlite3.connect(file) as database:
         found = {name for (name,) in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
     assert found == described
+
+
+def test_the_python_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("polars")
+    monkeypatch.chdir(tmp_path)
+    for side in ("target", "golden"):
+        (tmp_path / side).symlink_to(ROOT / "tests" / "data" / "dumps" / "llama_perturbed" / side)
+    blocks = re.findall(r"(?:^    .*\n|^\n(?=    ))+", (ROOT / "docs" / "python.md").read_text(), re.MULTILINE)
+    names: dict[str, Any] = {}
+    for block in blocks:
+        # Every statement that is an expression must give something.
+        for statement in ast.parse(textwrap.dedent(block)).body:
+            code = ast.unparse(statement)
+            if isinstance(statement, ast.Expr):
+                assert eval(code, names) is not None, code
+            else:
+                exec(code, names)
+    assert names["result"].first_difference()["node"] == "Module.model.layers.1.mlp.down_proj.Linear.forward.0"
+    assert len(blocks) >= 2
+
+
+def test_the_columns_of_a_table_are_described(tmp_path: Path) -> None:
+    file = shutil.copy(ROOT / "tests" / "data" / "visdb" / "compare_tensor.vis.db", tmp_path)
+    assert output(f"msprobe-rs export {file} -o rows.csv", tmp_path)[0].startswith("wrote")
+    described = (ROOT / "docs" / "export.md").read_text().split("## Columns")[1]
+    columns = (tmp_path / "rows.csv").read_text().splitlines()[0].split(",")
+    assert columns == [name for name in columns if f"`{name}`" in described]
+    assert set(columns) >= set(re.findall(r"`([a-z_]+_(?:difference|error))`", described))
 
 
 def test_every_page_is_listed() -> None:

@@ -48,4 +48,4 @@ def _kind(node: dict[str, Any]) -> tuple[object, ...]:
 
 def further(count: int) -> str:
     """How many were not named."""
-    return f"   and {count:,} more of it" if count else ""
+    return f"   and {count:,} more of this module" if count else ""
