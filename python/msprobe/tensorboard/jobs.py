@@ -111,7 +111,8 @@ class Jobs:
             )
         except OSError as error:
             job.state, job.ended = "failed", time.time()
-            job.log.append(f"error: the conversion cannot be started: {error.strerror or error}")
+            what = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or error
+            job.log.append(f"error: the conversion cannot be started: {what}")
             return job.facts(self._logdir)
         threading.Thread(target=self._follow, args=(job,), daemon=True).start()
         return job.facts(self._logdir)
