@@ -4,6 +4,8 @@
 //! Experience 51, 2021, sections 5 to 9), cut down to what statistics look like: at most 19 digits that count and a decimal
 //! exponent of -54 to 0 in front of them. Everything else is left to the standard library, which gives the same numbers.
 
+use super::block::{digits_and_dots, BLOCK};
+
 /// 2 to the right power divided by 5 to the power of 0, 1, 2, ...: the 128 bits from the first one that is set. The powers
 /// of five up to here fit into 128 bits with room to double.
 const RECIPROCALS: [(u64, u64); 55] = {
@@ -33,6 +35,9 @@ const RECIPROCALS: [(u64, u64); 55] = {
     table
 };
 
+/// Eight zeros in ASCII.
+const ZEROS: u64 = 0x3030_3030_3030_3030;
+
 /// The number that all of `text` spells, to the last bit; `None` if it is another kind of text.
 pub(super) fn decimal(text: &[u8]) -> Option<f64> {
     let (negative, text) = match text {
@@ -59,6 +64,65 @@ pub(super) fn decimal(text: &[u8]) -> Option<f64> {
     Some(if negative { -magnitude } else { magnitude })
 }
 
+/// The number that the JSON string starting at `at` spells and where its closing quote is, if it is written like most
+/// statistics; `None` for everything else, a number or not.
+#[inline]
+pub(super) fn decimal_at(text: &[u8], at: usize) -> Option<(f64, usize)> {
+    const POWERS: [u64; 20] = {
+        let mut powers = [1; 20];
+        let mut at = 1;
+        while at < 20 {
+            powers[at] = 10 * powers[at - 1];
+            at += 1;
+        }
+        powers
+    };
+    let block: &[u8; BLOCK] = text.get(at..at + BLOCK)?.try_into().ok()?;
+    let negative = block[0] == b'-';
+    let (digits, dots) = digits_and_dots(block);
+    let end = (digits | dots | u32::from(negative)).trailing_ones() as usize;
+    let dots = dots & !(u32::MAX.checked_shl(end as u32).unwrap_or(0));
+    let dot = dots.trailing_zeros() as usize;
+    if dot >= end || dots & (dots - 1) != 0 {
+        return None;
+    }
+    let (written, quote) = match block.get(end..)? {
+        [b'"', ..] => (0, end),
+        [b'e', sign @ (b'-' | b'+'), tens @ b'0'..=b'9', ones @ b'0'..=b'9', b'"', ..] => {
+            let value = 10 * i32::from(tens - b'0') + i32::from(ones - b'0');
+            (if *sign == b'-' { -value } else { value }, end + 4)
+        }
+        _ => return None,
+    };
+    let whole = &block[usize::from(negative)..dot];
+    let decimals = end - dot - 1;
+    if whole.is_empty() || whole.len() > 19 || decimals == 0 || decimals > 24 {
+        return None;
+    }
+    // The decimals, and in front of them zeros instead of what stands there.
+    let behind = at + end;
+    let eight = |from: usize, kept: usize| {
+        let word = u64::from_le_bytes(text[from..from + 8].try_into().expect("eight bytes")) ^ ZEROS;
+        let half = 4 * (8 - kept);
+        sum_of_eight(word & (u64::MAX << half << half))
+    };
+    let first = eight(behind.checked_sub(24)?, decimals.saturating_sub(16));
+    if first > 999 {
+        return None;
+    }
+    let (second, third) = (eight(behind - 16, decimals.saturating_sub(8).min(8)), eight(behind - 8, decimals.min(8)));
+    let mut value = first * POWERS[16] + second * POWERS[8] + third;
+    let whole_value = whole.iter().fold(0, |value, digit| 10 * value + u64::from(digit - b'0'));
+    if whole_value != 0 {
+        if whole.len() + decimals > 19 {
+            return None;
+        }
+        value += whole_value * POWERS[decimals];
+    }
+    let magnitude = if value == 0 { 0.0 } else { scaled(value, written - decimals as i32)? };
+    Some((if negative { -magnitude } else { magnitude }, at + quote))
+}
+
 /// Digits under way; more than 19 of them that count make nonsense of the value.
 struct Digits {
     value: u64,
@@ -83,16 +147,21 @@ impl Digits {
 /// The number that eight ASCII digits spell, the first in the lowest byte.
 #[inline]
 fn eight_digits(word: u64) -> Option<u64> {
-    const ZEROS: u64 = 0x3030_3030_3030_3030;
     let high = word & 0xf0f0_f0f0_f0f0_f0f0;
     let carried = word.wrapping_add(0x0606_0606_0606_0606) & 0xf0f0_f0f0_f0f0_f0f0;
     if high != ZEROS || carried != ZEROS {
         return None;
     }
+    Some(sum_of_eight(word - ZEROS))
+}
+
+/// The same of digits as numbers.
+#[inline]
+fn sum_of_eight(digits: u64) -> u64 {
     // Pairs, then fours, then all eight.
-    let pairs = (word - ZEROS).wrapping_mul(2561) >> 8 & 0x00ff_00ff_00ff_00ff;
+    let pairs = digits.wrapping_mul(2561) >> 8 & 0x00ff_00ff_00ff_00ff;
     let fours = pairs.wrapping_mul(6_553_601) >> 16 & 0x0000_ffff_0000_ffff;
-    Some(fours.wrapping_mul(42_949_672_960_001) >> 32)
+    fours.wrapping_mul(42_949_672_960_001) >> 32
 }
 
 /// Whether more than 19 digits count.
@@ -175,6 +244,47 @@ mod tests {
         }
     }
 
+    /// Whether a number in the middle of a text is the same.
+    fn agrees_within(text: &str) -> bool {
+        let before = "{\"Mean diff of the rows 0123456789\": \"";
+        let whole = format!("{before}{text}\", \"something that follows, long enough\": \"\"}}");
+        decimal_at(whole.as_bytes(), before.len()).is_none_or(|(number, end)| {
+            end == before.len() + text.len() && text.parse::<f64>().is_ok_and(|other| other.to_bits() == number.to_bits())
+        })
+    }
+
+    #[test]
+    fn numbers_within_a_text_are_read_here() {
+        for text in
+            ["0.0", "-0.0", "-2.726643125440559", "0.00018822139295025658", "12345.5", "0.1234567890123456789", "-1.5e-05", "1.5e+01"]
+        {
+            let whole = format!("{{\"Mean diff of a row\": \"{text}\", \"and something that follows\": 1}}");
+            let found = decimal_at(whole.as_bytes(), 24).map(|(number, end)| (number.to_bits(), end));
+            assert_eq!(found, Some((text.parse::<f64>().unwrap().to_bits(), 24 + text.len())), "{text}");
+        }
+        for text in [
+            "",
+            "-",
+            ".",
+            "-.5",
+            "5.",
+            "1.5.2",
+            "1e-05",
+            "1.5e-005",
+            "1.5e5",
+            "1.5e",
+            "1.5e-",
+            "nan",
+            "1.5 ",
+            "1-5.0",
+            "0.1234567890123456789012345",
+            "5",
+        ] {
+            let whole = format!("{{\"Mean diff of a row\": \"{text}\", \"and something that follows\": 1}}");
+            assert_eq!(decimal_at(whole.as_bytes(), 24), None, "{text}");
+        }
+    }
+
     #[test]
     fn other_texts_are_left_alone() {
         let long = "1".repeat(25);
@@ -201,18 +311,18 @@ mod tests {
         fn the_standard_library_agrees(bits in any::<u64>(), near in -1e3..1e3f64, digits in any::<u64>(), dot in 0usize..30, exponent in -70..5i32) {
             let any = f64::from_bits(bits);
             for text in [format!("{any:?}"), format!("{any:e}"), format!("{near}"), format!("{near:e}"), format!("{}", near as f32)] {
-                prop_assert!(agrees(&text), "{}", text);
+                prop_assert!(agrees(&text) && agrees_within(&text), "{}", text);
             }
             let mut text = format!("{digits:030}");
             text.insert(dot, '.');
-            prop_assert!(agrees(&text), "{}", text);
+            prop_assert!(agrees(&text) && agrees_within(&text), "{}", text);
             let text = format!("{digits}e{exponent}");
-            prop_assert!(agrees(&text), "{}", text);
+            prop_assert!(agrees(&text) && agrees_within(&text), "{}", text);
         }
 
         #[test]
         fn any_text(text in "[-+.0-9e]{0,24}") {
-            prop_assert!(agrees(&text), "{}", text);
+            prop_assert!(agrees(&text) && agrees_within(&text), "{}", text);
         }
     }
 }

@@ -110,6 +110,20 @@ impl NodeFacts {
         }
     }
 
+    /// Becomes another node, without rows so far.
+    pub fn begin(&mut self, name: &str, parent: &str) {
+        let mut rows = std::mem::take(&mut self.rows);
+        rows.clear();
+        *self = NodeFacts { rows, ..NodeFacts::new(name, parent) };
+    }
+
+    /// Becomes the same as `other`.
+    pub fn copy_from(&mut self, other: &NodeFacts) {
+        let mut rows = std::mem::take(&mut self.rows);
+        rows.clone_from(&other.rows);
+        *self = NodeFacts { rows, ..*other };
+    }
+
     /// Takes in the rows of `input_data` or, after it, of `output_data` of the node of that name.
     pub fn read_rows(&mut self, node: &str, text: &str, is_output: bool, task: Task) -> Result<(), serde_json::Error> {
         let before = self.rows.len();
@@ -129,7 +143,7 @@ impl NodeFacts {
 
     /// Takes in the next row, inputs before outputs.
     pub fn push_row(&mut self, node: &str, row: &str, is_output: bool, measured: Measured) {
-        let role = role(node, row, is_output, &measured);
+        let role = if self.phase == Phase::Gradient { Role::Gradient } else { role_by_place(node, row, is_output, &measured) };
         self.rows.push(RowFacts { role, measured, epsilon: measured.dtype.epsilon() });
     }
 
@@ -161,6 +175,11 @@ pub(crate) fn role(node: &str, row: &str, is_output: bool, measured: &Measured) 
     if name::is_parameters_grad(node) {
         return Role::Gradient;
     }
+    role_by_place(node, row, is_output, measured)
+}
+
+/// The same for nodes that hold no gradients of parameters.
+fn role_by_place(node: &str, row: &str, is_output: bool, measured: &Measured) -> Role {
     if is_output {
         return Role::Output;
     }

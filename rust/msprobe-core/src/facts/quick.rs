@@ -6,7 +6,9 @@ use std::borrow::Cow;
 
 use serde::de::IgnoredAny;
 
+use super::block::{specials, BLOCK};
 use super::cells::{Cell, Cells};
+use super::decimal::decimal_at;
 use crate::dump::json::plain_end;
 
 /// The text is laid out in another way, or is no JSON at all.
@@ -63,11 +65,26 @@ impl<'a> Place<'a> {
         }
     }
 
+    /// Where the plain part of the text ends whose opening quote was just taken.
+    #[inline]
+    fn plain_end(&self) -> usize {
+        let bytes = self.text.as_bytes();
+        let mut at = self.at;
+        while let Some(block) = bytes.get(at..at + BLOCK) {
+            let found = specials(block.try_into().expect("a block"));
+            if found != 0 {
+                return at + found.trailing_zeros() as usize;
+            }
+            at += BLOCK;
+        }
+        plain_end(bytes, at)
+    }
+
     /// The text whose opening quote was just taken.
     #[inline]
     fn text(&mut self) -> Result<Cow<'a, str>, Unusual> {
         let start = self.at;
-        let end = plain_end(self.text.as_bytes(), start);
+        let end = self.plain_end();
         if self.text.as_bytes().get(end) == Some(&b'"') {
             self.at = end + 1;
             return Ok(Cow::Borrowed(&self.text[start..end]));
@@ -80,10 +97,22 @@ impl<'a> Place<'a> {
         self.text().map(Cell::Text)
     }
 
+    /// A text that is a number more often than not, and as such the same.
+    #[inline]
+    fn number(&mut self) -> Result<Cell<'a>, Unusual> {
+        match decimal_at(self.text.as_bytes(), self.at) {
+            Some((number, end)) => {
+                self.at = end + 1;
+                Ok(Cell::Number(number))
+            }
+            None => self.cell(),
+        }
+    }
+
     /// Steps over a text of which nothing is needed.
     #[inline]
     fn skip(&mut self) -> Result<(), Unusual> {
-        let end = plain_end(self.text.as_bytes(), self.at);
+        let end = self.plain_end();
         if self.text.as_bytes().get(end) == Some(&b'"') {
             self.at = end + 1;
             return Ok(());
@@ -168,16 +197,16 @@ impl<'a> Place<'a> {
 
     fn statistics(&mut self, cells: &mut Cells<'a>) -> Result<(), Unusual> {
         if self.take(b", \"Max\": \"") {
-            cells.statistics[0] = self.cell()?;
+            cells.statistics[0] = self.number()?;
         }
         if self.take(b", \"Min\": \"") {
-            cells.statistics[1] = self.cell()?;
+            cells.statistics[1] = self.number()?;
         }
         if self.take(b", \"Mean\": \"") {
-            cells.statistics[2] = self.cell()?;
+            cells.statistics[2] = self.number()?;
         }
         if self.take(b", \"Norm\": \"") {
-            cells.statistics[3] = self.cell()?;
+            cells.statistics[3] = self.number()?;
         }
         Ok(())
     }
@@ -185,16 +214,16 @@ impl<'a> Place<'a> {
     /// The columns that a comparison of statistics adds; those of the others are few and come by name.
     fn comparison(&mut self, cells: &mut Cells<'a>) -> Result<(), Unusual> {
         if self.take(b", \"Max diff\": \"") {
-            cells.differences[0] = self.cell()?;
+            cells.differences[0] = self.number()?;
         }
         if self.take(b", \"Min diff\": \"") {
-            cells.differences[1] = self.cell()?;
+            cells.differences[1] = self.number()?;
         }
         if self.take(b", \"Mean diff\": \"") {
-            cells.differences[2] = self.cell()?;
+            cells.differences[2] = self.number()?;
         }
         if self.take(b", \"L2norm diff\": \"") {
-            cells.differences[3] = self.cell()?;
+            cells.differences[3] = self.number()?;
         }
         if self.take(b", \"MaxRelativeErr\": \"") {
             cells.max_relative = self.cell()?;
@@ -243,15 +272,26 @@ mod tests {
 
     type Rows = Vec<(String, String)>;
 
+    /// The cells, with numbers as bits whether they are spelled or not.
+    fn seen(cells: &Cells<'_>) -> String {
+        let mut cells = cells.clone();
+        for cell in cells.statistics.iter_mut().chain(&mut cells.differences) {
+            if let Some(number) = cell.number() {
+                *cell = Cell::Text(format!("{:x}", number.to_bits()).into());
+            }
+        }
+        format!("{cells:?}")
+    }
+
     fn quick(text: &str) -> Option<Rows> {
         let mut rows = Rows::new();
-        for_each_row(text, |name, cells| rows.push((name.to_owned(), format!("{cells:?}")))).ok()?;
+        for_each_row(text, |name, cells| rows.push((name.to_owned(), seen(cells)))).ok()?;
         Some(rows)
     }
 
     fn general(text: &str) -> Option<Rows> {
         let mut rows = Rows::new();
-        super::super::cells::for_each_row(text, |name, cells: &Cells<'_>| rows.push((name.to_owned(), format!("{cells:?}")))).ok()?;
+        super::super::cells::for_each_row(text, |name, cells: &Cells<'_>| rows.push((name.to_owned(), seen(cells)))).ok()?;
         Some(rows)
     }
 

@@ -1,8 +1,10 @@
 //! A result file, opened read-only.
 
 use super::error::{Error, Result};
+use crate::visdb::pages::NodePages;
 use crate::visdb::{read, OwnTables, Task};
 use rusqlite::{Connection, OptionalExtension};
+use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +17,7 @@ pub(super) struct Place {
 
 /// An open file and what `tb_config` says of it.
 #[derive(Debug)]
+#[allow(clippy::struct_excessive_bools)] // independent facts of the file, not states
 pub(super) struct VisFile {
     pub path: PathBuf,
     pub conn: Connection,
@@ -23,8 +26,11 @@ pub(super) struct VisFile {
     pub overflow_check: bool,
     /// Whether the indexes are there that make ranges of nodes and single nodes cheap.
     pub indexed: bool,
+    /// Whether there is one by the matched node, which the files of msProbe have.
+    pub indexed_by_match: bool,
     /// Whether the answer is in the file.
     pub has_answer: bool,
+    pages: OnceCell<Option<NodePages>>,
 }
 
 impl VisFile {
@@ -37,11 +43,22 @@ impl VisFile {
             micro_steps: 1,
             overflow_check: false,
             indexed: false,
+            indexed_by_match: false,
             has_answer: false,
+            pages: OnceCell::new(),
         };
         file.read_schema()?;
         file.read_config()?;
         Ok(file)
+    }
+
+    /// The pages of `tb_nodes`, to be read without SQLite; `None` if they are left to it.
+    pub fn pages(&self) -> Result<Option<&NodePages>> {
+        if let Some(pages) = self.pages.get() {
+            return Ok(pages.as_ref());
+        }
+        let pages = NodePages::open(&self.path, &self.conn)?;
+        Ok(self.pages.get_or_init(|| pages).as_ref())
     }
 
     /// The same file once more, for another thread.
@@ -59,14 +76,23 @@ impl VisFile {
 
     /// All steps and ranks, ascending.
     fn places(&self) -> Result<Vec<Place>> {
-        // One look into the index for each, whatever the number of nodes.
-        let sql = "SELECT step, rank FROM tb_nodes WHERE (step, rank) > (?1, ?2) ORDER BY step, rank LIMIT 1";
-        let mut next = self.conn.prepare(sql).map_err(self.fail())?;
-        let mut places = Vec::new();
-        let mut last = (i64::MIN, i64::MIN);
-        while let Some((step, rank)) = next.query_row(last, |row| Ok((row.get(0)?, row.get(1)?))).optional().map_err(self.fail())? {
-            places.push(Place { step, rank });
-            last = (step, rank);
+        // A look or two into the index for each, whatever the number of nodes.
+        let sql = |further: &str| format!("SELECT step, rank FROM tb_nodes WHERE {further} ORDER BY step, rank LIMIT 1");
+        let mut of_same_step = self.conn.prepare(&sql("step = ?1 AND rank > ?2")).map_err(self.fail())?;
+        let mut of_later_steps = self.conn.prepare(&sql("step > ?1")).map_err(self.fail())?;
+        let place = |row: &rusqlite::Row<'_>| Ok(Place { step: row.get(0)?, rank: row.get(1)? });
+        let mut places: Vec<Place> = Vec::new();
+        loop {
+            let mut next = None;
+            if let Some(last) = places.last() {
+                next = of_same_step.query_row((last.step, last.rank), place).optional().map_err(self.fail())?;
+            }
+            if next.is_none() {
+                let last = places.last().map_or(i64::MIN, |last| last.step);
+                next = of_later_steps.query_row([last], place).optional().map_err(self.fail())?;
+            }
+            let Some(next) = next else { break };
+            places.push(next);
         }
         Ok(places)
     }
@@ -94,6 +120,11 @@ impl VisFile {
         }
         let known = matches!(read::own_tables(&self.conn).map_err(self.fail())?, OwnTables::Known(_));
         self.has_answer = known && ["msprobe_divergence", "msprobe_drift"].iter().all(|table| names.contains(*table));
+        let sql = "SELECT name FROM pragma_index_info('index6') ORDER BY seqno";
+        let mut columns = self.conn.prepare(sql).map_err(self.fail())?;
+        let columns: Vec<Option<String>> = columns.query_map([], |row| row.get(0)).and_then(Iterator::collect).map_err(self.fail())?;
+        let by_match = ["step", "rank", "modified", "matched_node_link"];
+        self.indexed_by_match = columns.iter().map(Option::as_deref).eq(by_match.map(Some));
         self.indexed = ["index2", "index3"].iter().all(|index| names.contains(*index));
         Ok(())
     }

@@ -17,6 +17,7 @@
 
 mod answer;
 mod candidate;
+mod direct;
 mod drift;
 mod error;
 mod evidence;
@@ -24,6 +25,7 @@ mod export;
 mod file;
 mod flow;
 mod following;
+mod golden;
 mod noise;
 mod rank;
 mod ranks;

@@ -7,6 +7,7 @@ use super::error::{Error, Result};
 use super::evidence::{describe, line_with_frame, stored};
 use super::file::{Place, VisFile};
 use super::flow::flow;
+use super::golden::GoldenCount;
 use super::scan::for_each_node;
 use super::tolerance::{Level, Noise};
 use super::twin::{self, Twin};
@@ -87,16 +88,24 @@ pub(super) fn read(file: &VisFile, place: Place, options: &Options, before: Opti
         twin::same_golden(file, twin, place)?;
     }
     let mut listed = Listed::default();
-    for_each_node(file, place, options.threads, |node| {
-        walk.node(node);
-        if options.only.is_some_and(|only| only.takes(node)) {
-            listed.total += 1;
-            if listed.orders.len() < options.top {
-                listed.orders.push(node.order);
+    let golden = GoldenCount::new(file, place)?;
+    let mut walk_along = || {
+        for_each_node(file, place, options.threads, |node| {
+            walk.node(node);
+            if options.only.is_some_and(|only| only.takes(node)) {
+                listed.total += 1;
+                if listed.orders.len() < options.top {
+                    listed.orders.push(node.order);
+                }
             }
-        }
+        })
+    };
+    let golden = std::thread::scope(|scope| {
+        let golden = scope.spawn(|| golden.count());
+        walk_along()?;
+        golden.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })?;
-    Ok((walk.end(golden_nodes(file, place)?), listed))
+    Ok((walk.end(golden), listed))
 }
 
 impl RankWalked {
@@ -146,15 +155,6 @@ fn is_origin(candidate: &Candidate) -> bool {
         What::Computation => candidate.row.order == candidate.order || candidate.inputs.is_none(),
         What::Structure | What::Input => false,
     }
-}
-
-fn golden_nodes(file: &VisFile, place: Place) -> Result<GoldenNodes> {
-    let sql =
-        "SELECT count(*), coalesce(sum(coalesce(up_node, '') <> '' AND coalesce(matched_node_link, '') IN ('', '[]')), 0) FROM tb_nodes \
-               WHERE step = ?1 AND rank = ?2 AND data_source = 'Bench'";
-    let (all, unmatched): (i64, i64) =
-        file.conn.query_row(sql, (place.step, place.rank), |row| Ok((row.get(0)?, row.get(1)?))).map_err(file.fail())?;
-    Ok(GoldenNodes { all: all as u64, unmatched: unmatched as u64 })
 }
 
 fn counts(compared: bool, golden: GoldenNodes, seen: &walk::Counts) -> Counts {

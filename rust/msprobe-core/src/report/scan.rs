@@ -1,30 +1,61 @@
 //! Reads the target nodes of one rank in execution order: rows are parsed and measured by several threads, and handed to one
 //! consumer in order. Memory is bounded by a few thousand nodes.
 
+use super::direct::Direct;
 use super::error::{Error, Result};
 use super::file::{Place, VisFile};
 use crate::facts::{for_each_row, tensor_epsilon, Cells, NodeFacts, Verdict};
-use crate::visdb::{partner_of, OverflowLevel, Task};
+use crate::visdb::{partner_of, OverflowLevel, Side, Task};
 use crossbeam_channel::{bounded, Receiver, Sender};
+use rusqlite::types::{FromSql, FromSqlError, ValueRef};
 use rusqlite::{Connection, OptionalExtension};
 use std::path::Path;
 
 /// Nodes handed over at once.
-const BATCH: usize = 1_024;
+const BATCH: usize = 256;
+/// Batches on their way from one thread to the consumer and back.
+const ON_THE_WAY: usize = 8;
 /// Consecutive nodes that one thread takes.
 const STRETCH: i64 = 8 * BATCH as i64;
 
+/// Columns of a node, in the order of [`NodeCells`].
+pub(super) const COLUMNS: [&str; 12] = [
+    "node_order",
+    "node_name",
+    "node_type",
+    "up_node",
+    "precision_index",
+    "overflow_level",
+    "micro_step_id",
+    "matched_node_link",
+    "is_distributed",
+    "modified",
+    "input_data",
+    "output_data",
+];
+
+/// What stands in these columns.
+pub(super) type NodeCells<'a> = [ValueRef<'a>; COLUMNS.len()];
+
+#[derive(Default)]
 struct Batch {
+    /// Those that count, and behind them old ones whose memory is used again.
     nodes: Vec<NodeFacts>,
+    count: usize,
     /// Whether the stretch ends here.
     last: bool,
 }
 
+/// One thread's way to the consumer, and the way of its batches back.
+struct Lane {
+    batches: Receiver<Result<Batch>>,
+    used: Sender<Batch>,
+}
+
 /// Calls `consume` with the target nodes of orders `from..to`, in order.
 pub(super) fn for_each_node_from(file: &VisFile, place: Place, from: u32, to: u32, mut consume: impl FnMut(&NodeFacts)) -> Result<()> {
-    let reader = Reader { conn: file.again()?, path: &file.path, task: file.task, place, indexed: file.indexed };
-    reader.nodes(i64::from(from), i64::from(to), |node| {
-        consume(&node);
+    Reader::new(file, place, None)?.nodes(i64::from(from), i64::from(to), |node| {
+        consume(node);
         true
     })
 }
@@ -41,17 +72,19 @@ pub(super) fn for_each_node(file: &VisFile, place: Place, threads: usize, mut co
     let (stretch, threads) = if file.indexed { (STRETCH, threads.max(1)) } else { (i64::MAX, 1) };
     let stretches = if file.indexed { last / stretch + 1 } else { 1 };
     let threads = threads.min(stretches as usize);
+    let direct = Direct::find(file, place, Side::Target)?;
     std::thread::scope(|scope| {
-        let mut receivers: Vec<Receiver<Result<Batch>>> = Vec::new();
+        let mut lanes: Vec<Lane> = Vec::new();
         for worker in 0..threads {
-            let (sender, receiver) = bounded(2);
-            receivers.push(receiver);
-            let reader = Reader { conn: file.again()?, path: &file.path, task: file.task, place, indexed: file.indexed };
+            let (sender, batches) = bounded(ON_THE_WAY);
+            let (used, free) = bounded(ON_THE_WAY + 2);
+            lanes.push(Lane { batches, used });
+            let reader = Reader::new(file, place, direct.as_ref())?;
             scope.spawn(move || {
                 let work = || -> Result<()> {
                     for number in (worker as i64..stretches).step_by(threads) {
                         let from = number.saturating_mul(stretch);
-                        if !reader.stretch(from, from.saturating_add(stretch), &sender)? {
+                        if !reader.stretch(from, from.saturating_add(stretch), &sender, &free)? {
                             return Ok(());
                         }
                     }
@@ -63,16 +96,31 @@ pub(super) fn for_each_node(file: &VisFile, place: Place, threads: usize, mut co
             });
         }
         for number in 0..stretches as usize {
-            let receiver = &receivers[number % threads];
-            while let Ok(batch) = receiver.recv() {
+            let lane = &lanes[number % threads];
+            while let Ok(batch) = lane.batches.recv() {
                 let batch = batch?;
-                batch.nodes.iter().for_each(&mut consume);
-                if batch.last {
+                batch.nodes[..batch.count].iter().for_each(&mut consume);
+                let last = batch.last;
+                let _ = lane.used.try_send(batch);
+                if last {
                     break;
                 }
             }
         }
-        Ok(())
+        Ok::<(), Error>(())
+    })?;
+    match direct {
+        Some(direct) => direct.check_unchanged(),
+        None => Ok(()),
+    }
+}
+
+/// As [`for_each_node`], without looking at pages.
+#[cfg(test)]
+pub(super) fn through_sqlite(file: &VisFile, place: Place, mut consume: impl FnMut(&NodeFacts)) -> Result<()> {
+    Reader::new(file, place, None)?.nodes(0, i64::MAX, |node| {
+        consume(node);
+        true
     })
 }
 
@@ -82,55 +130,86 @@ struct Reader<'a> {
     task: Task,
     place: Place,
     indexed: bool,
+    direct: Option<&'a Direct<'a>>,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(file: &'a VisFile, place: Place, direct: Option<&'a Direct<'a>>) -> Result<Self> {
+        Ok(Reader { conn: file.again()?, path: &file.path, task: file.task, place, indexed: file.indexed, direct })
+    }
+
     /// Sends the nodes of orders `from..to`; false if nobody listens any more.
-    fn stretch(&self, from: i64, to: i64, sender: &Sender<Result<Batch>>) -> Result<bool> {
-        let mut nodes = Vec::with_capacity(BATCH);
+    fn stretch(&self, from: i64, to: i64, sender: &Sender<Result<Batch>>, free: &Receiver<Batch>) -> Result<bool> {
+        let empty = || Batch { count: 0, last: false, ..free.try_recv().unwrap_or_default() };
+        let mut batch = empty();
         let mut heard = true;
         self.nodes(from, to, |node| {
-            nodes.push(node);
-            if nodes.len() == BATCH {
-                let full = std::mem::replace(&mut nodes, Vec::with_capacity(BATCH));
-                heard = sender.send(Ok(Batch { nodes: full, last: false })).is_ok();
+            match batch.nodes.get_mut(batch.count) {
+                Some(slot) => slot.copy_from(node),
+                None => batch.nodes.push(node.clone()),
+            }
+            batch.count += 1;
+            if batch.count == BATCH {
+                heard = sender.send(Ok(std::mem::replace(&mut batch, empty()))).is_ok();
             }
             heard
         })?;
-        Ok(heard && sender.send(Ok(Batch { nodes, last: true })).is_ok())
+        batch.last = true;
+        Ok(heard && sender.send(Ok(batch)).is_ok())
     }
 
     /// Calls `each` with the nodes of orders `from..to`, in order, until it says no.
-    fn nodes(&self, from: i64, to: i64, mut each: impl FnMut(NodeFacts) -> bool) -> Result<()> {
-        let sql = "SELECT node_order, node_name, node_type, up_node, precision_index, overflow_level, micro_step_id, matched_node_link, \
-                   is_distributed, input_data, output_data, modified FROM tb_nodes \
-                   WHERE step = ?1 AND rank = ?2 AND data_source = 'NPU' AND node_order >= ?3 AND node_order < ?4 ORDER BY node_order";
+    fn nodes(&self, mut from: i64, to: i64, mut each: impl FnMut(&NodeFacts) -> bool) -> Result<()> {
+        let mut node = NodeFacts::new("", "");
+        if let Some(direct) = self.direct {
+            let read = direct.nodes(from, to, |order, cells| {
+                // What is wrong with a node is told by SQLite.
+                if self.node(&mut node, cells).is_err() {
+                    return None;
+                }
+                from = order + 1;
+                Some(each(&node))
+            });
+            if read.is_ok() {
+                return Ok(());
+            }
+        }
+        let sql = format!(
+            "SELECT {} FROM tb_nodes WHERE step = ?1 AND rank = ?2 AND data_source = 'NPU' AND node_order >= ?3 AND node_order < ?4 \
+             ORDER BY node_order",
+            COLUMNS.join(", ")
+        );
         let fail = Error::sqlite(self.path);
-        let mut statement = self.conn.prepare_cached(sql).map_err(&fail)?;
+        let mut statement = self.conn.prepare_cached(&sql).map_err(&fail)?;
         let mut rows = statement.query((self.place.step, self.place.rank, from, to)).map_err(&fail)?;
         while let Some(row) = rows.next().map_err(&fail)? {
-            if !each(self.node(row)?) {
+            let mut cells = [ValueRef::Null; COLUMNS.len()];
+            for (index, cell) in cells.iter_mut().enumerate() {
+                *cell = row.get_ref(index).map_err(&fail)?;
+            }
+            self.node(&mut node, &cells)?;
+            if !each(&node) {
                 break;
             }
         }
         Ok(())
     }
 
-    fn node(&self, row: &rusqlite::Row<'_>) -> Result<NodeFacts> {
-        let fail = Error::sqlite(self.path);
+    /// Reads a node into `node`.
+    fn node(&self, node: &mut NodeFacts, cells: &NodeCells<'_>) -> Result<()> {
         let text = |index: usize| -> Result<&str> {
-            match row.get_ref(index).map_err(&fail)? {
-                rusqlite::types::ValueRef::Text(bytes) => {
+            match cells[index] {
+                ValueRef::Text(bytes) => {
                     std::str::from_utf8(bytes).map_err(|_| Error::unreadable(self.path, "a text is not UTF-8; the file is damaged"))
                 }
                 _ => Ok(""),
             }
         };
-        let order: i64 = row.get(0).map_err(&fail)?;
+        let order: i64 = self.cell(cells, 0)?;
         let name = text(1)?;
         let kind = text(2)?;
         let link = text(7)?;
-        let mut node = NodeFacts::new(name, text(3)?);
+        node.begin(name, text(3)?);
         node.order = u32::try_from(order).map_err(|_| Error::unreadable(self.path, format!("node_order {order} is out of range")))?;
         node.is_api = kind == "1";
         node.is_collection = kind == "9";
@@ -138,31 +217,33 @@ impl Reader<'_> {
         if let Some(golden) = partner_of(link) {
             node.face(name, &golden);
         }
-        node.verdict = match row.get::<_, Option<f64>>(4).map_err(&fail)? {
+        node.verdict = match self.cell::<Option<f64>>(cells, 4)? {
             None => Verdict::NotCompared,
             Some(index) if index < 0.3 => Verdict::Pass,
             Some(index) if index < 0.6 => Verdict::Warning,
             Some(_) => Verdict::Error,
         };
         node.overflow = OverflowLevel::from_text(text(5)?);
-        node.micro_step = row.get::<_, Option<i64>>(6).map_err(&fail)?.and_then(|step| u32::try_from(step).ok()).unwrap_or(0);
-        node.is_distributed = row.get::<_, Option<i64>>(8).map_err(&fail)? == Some(1);
-        node.modified = row.get::<_, Option<i64>>(11).map_err(&fail)? == Some(1);
-        self.rows(&mut node, name, text(9)?, text(10)?)?;
-        if node.may_widen() {
-            self.widen(&mut node, link)?;
+        node.micro_step = self.cell::<Option<i64>>(cells, 6)?.and_then(|step| u32::try_from(step).ok()).unwrap_or(0);
+        node.is_distributed = self.cell::<Option<i64>>(cells, 8)? == Some(1);
+        node.modified = self.cell::<Option<i64>>(cells, 9)? == Some(1);
+        for (index, is_output) in [(10, false), (11, true)] {
+            node.read_rows(name, text(index)?, is_output, self.task)
+                .map_err(|error| Error::unreadable(self.path, format!("node {name}: its parameters cannot be read ({error})")))?;
         }
-        Ok(node)
+        if node.may_widen() {
+            self.widen(node, link)?;
+        }
+        Ok(())
     }
 
-    fn rows(&self, facts: &mut NodeFacts, node: &str, inputs: &str, outputs: &str) -> Result<()> {
-        let mut take = |text: &str, is_output: bool| {
-            facts
-                .read_rows(node, text, is_output, self.task)
-                .map_err(|error| Error::unreadable(self.path, format!("node {node}: its parameters cannot be read ({error})")))
-        };
-        take(inputs, false)?;
-        take(outputs, true)
+    fn cell<T: FromSql>(&self, cells: &NodeCells<'_>, index: usize) -> Result<T> {
+        T::column_result(cells[index]).map_err(|error| {
+            Error::sqlite(self.path)(match error {
+                FromSqlError::OutOfRange(value) => rusqlite::Error::IntegralValueOutOfRange(index, value),
+                _ => rusqlite::Error::InvalidColumnType(index, COLUMNS[index].to_owned(), cells[index].data_type()),
+            })
+        })
     }
 
     /// Takes the dtypes of the golden node into account where they differ.

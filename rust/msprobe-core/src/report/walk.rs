@@ -90,6 +90,8 @@ pub(super) struct Walk {
     /// Forward calls and modules something of which is beyond noise.
     parted_forward: HashSet<u64>,
     communications: u32,
+    /// Memory for [`Judged::dirty`], used again.
+    dirty: Vec<Dirty>,
     outcome: Outcome,
 }
 
@@ -109,12 +111,15 @@ pub(super) struct Outcome {
     pub level: Level,
 }
 
+/// A row beyond noise: its position, role, error, tolerance.
+type Dirty = (u32, Role, f32, f32, Option<Break>);
+
 /// The rows of a node, judged.
 #[derive(Debug, Default)]
 struct Judged {
     /// Largest excess (error by tolerance) of inputs, and that row's error and tolerance.
     input: Option<(f32, f32, f32)>,
-    dirty: Vec<(u32, Role, f32, f32, Option<Break>)>,
+    dirty: Vec<Dirty>,
     compared: u32,
     /// Norm of the largest input.
     scale: f32,
@@ -130,6 +135,7 @@ impl Walk {
             made_unmatched: HashMap::new(),
             parted_forward: HashSet::new(),
             communications: 0,
+            dirty: Vec::new(),
             outcome: Outcome::default(),
         }
     }
@@ -225,13 +231,18 @@ impl Walk {
 
     fn judge_matched(&mut self, node: &NodeFacts, start: u32, below: &mut Pending) {
         let judged = self.judge(node);
+        self.judge_rows(node, start, below, &judged);
+        self.dirty = judged.dirty;
+    }
+
+    fn judge_rows(&mut self, node: &NodeFacts, start: u32, below: &mut Pending, judged: &Judged) {
         self.outcome.counts.compared_rows += u64::from(judged.compared);
         self.outcome.counts.compared_nodes += u64::from(judged.compared > 0);
         if judged.dirty.is_empty() && below.open.is_empty() && below.gradients.is_empty() {
             return;
         }
         self.outcome.counts.beyond_nodes += u64::from(!judged.dirty.is_empty());
-        let found = Found { node, start, judged: &judged };
+        let found = Found { node, start, judged };
         let parameters = self.parameters(&found, below);
         let inputs = self.inputs(&found, below, parameters);
         self.results(&found, below, parameters, inputs);
@@ -247,7 +258,8 @@ impl Walk {
     /// Compares every row with its tolerance.
     fn judge(&mut self, node: &NodeFacts) -> Judged {
         self.noise.meet(node);
-        let mut judged = Judged::default();
+        let mut judged = Judged { dirty: std::mem::take(&mut self.dirty), ..Judged::default() };
+        judged.dirty.clear();
         for row in node.rows.iter().filter(|row| row.role == Role::Input) {
             judged.scale = judged.scale.max(row.measured.scale);
         }
@@ -362,10 +374,12 @@ impl Walk {
                 self.propose(gradient);
             }
         }
-        let inputs: Vec<u64> = node.rows.iter().filter(|row| row.role == Role::Input).map(|row| row.measured.mark).collect();
         let Some(mut candidate) = self.proposal_of_results(found) else { return };
         let came_before = !candidate.marks.is_empty() && candidate.marks.iter().all(|mark| self.made.contains(mark));
-        candidate.marks.retain(|mark| !inputs.contains(mark) || clean);
+        if !clean {
+            let is_input = |mark: u64| node.rows.iter().any(|row| row.role == Role::Input && row.measured.mark == mark);
+            candidate.marks.retain(|mark| !is_input(*mark));
+        }
         self.made.extend(&candidate.marks);
         if !clean || explained || came_before || has_saved || below.parted {
             return;
@@ -403,7 +417,7 @@ impl Walk {
     /// The candidate for rows of one role beyond noise.
     fn proposal(&self, what: What, found: &Found<'_>, role: Role) -> Option<Candidate> {
         let rows = || found.judged.dirty.iter().filter(|row| row.1 == role);
-        let excess = |row: &(u32, Role, f32, f32, Option<Break>)| if row.4.is_some() { f32::INFINITY } else { row.2 / row.3 };
+        let excess = |row: &Dirty| if row.4.is_some() { f32::INFINITY } else { row.2 / row.3 };
         let &(at, _, error, tolerance, broken) = rows().reduce(|a, b| if excess(b) > excess(a) { b } else { a })?;
         let time = match what {
             // It was there at the end of the backward pass, wherever it stands.

@@ -3,18 +3,21 @@
 //! * [`node`]: rows of `tb_nodes`, encoded by the workers that make them
 //! * [`write`](mod@write): the file from its temporary name to its own
 //! * [`read`](mod@read): questions to a file, ours or the reference's
+//! * `pages`: all rows of `tb_nodes`, without SQLite
 //! * [`amend`]: changes to a finished file
 //! * [`schema`], [`config`]: tables and fixed texts
 //!
 //! Files have the schema of msProbe 26.2, so that either tool's viewer opens either tool's file, and tables of our own.
 //! They are written page by page without SQLite (`bulk`), because keeping nine b-trees in order row by row would cost
-//! more than the whole comparison. Everything else goes through SQLite.
+//! more than the whole comparison. Reading all rows of a file that nobody is
+//! writing does without SQLite too (`pages`). Everything else goes through it.
 
 pub mod amend;
 mod bulk;
 pub mod config;
 mod error;
 pub mod node;
+pub(crate) mod pages;
 pub mod read;
 pub mod schema;
 mod sort;
