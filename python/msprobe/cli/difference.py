@@ -93,10 +93,20 @@ def places(parts: Sequence[Mapping[str, Any]]) -> str:
 
 def heading(found: dict[str, Any], several_steps: bool) -> str:
     """The node and where it stands."""
-    place = f"rank {found['rank']}, node {found['order'] + 1:,} of {found['nodes']:,}"
+    place = f"rank {found['rank']}, {order(found)}"
     if several_steps or found["step"]:
         place = f"step {found['step']}, {place}"
-    return f"{found['node']}{inside(found)}   ({place})"
+    return f"{named(found)}   ({place})"
+
+
+def named(found: dict[str, Any]) -> str:
+    """The node and what it is in."""
+    return f"{found['node']}{inside(found)}"
+
+
+def order(found: dict[str, Any]) -> str:
+    """Its place in the execution order of its rank, from 1."""
+    return f"node {found['order'] + 1:,} of {found['nodes']:,}"
 
 
 def inside(node: dict[str, Any]) -> str:

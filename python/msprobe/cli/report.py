@@ -99,7 +99,8 @@ def lines(answer: dict[str, Any]) -> Iterator[str]:
     if len(ranks) > 1 and answer["graph_type"] != "build":
         for rank in ranks:
             found = rank["first_difference"]
-            yield f"step{rank['step']}/rank{rank['rank']}   {difference.heading(found, steps) if found else difference.miss(rank)}"
+            told = f"{difference.named(found)}   ({difference.order(found)})" if found else difference.miss(rank)
+            yield f"step{rank['step']}/rank{rank['rank']}   {told}"
     yield from difference.lines(answer)
     if first := answer["first_difference"]:
         (rank,) = (rank for rank in ranks if (rank["step"], rank["rank"]) == (first["step"], first["rank"]))
