@@ -5,6 +5,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use memmap2::{Advice, MmapMut};
+
 use super::Error;
 use crate::mapping::{self, Mapping};
 
@@ -14,6 +16,10 @@ pub const LARGEST_JSON: u64 = 10 << 30;
 /// Files up to this size in bytes are read whole: that costs no more than mapping them, and what happens to the file afterwards does
 /// not matter any more.
 const WHOLE: u64 = 64 << 20;
+
+/// Files from this size in bytes on are read into memory of large pages, where the system has them: filling pages of 4 KiB costs
+/// more than reading the file.
+const LARGE: u64 = 2 << 20;
 
 /// One JSON file of a dump, held open as UTF-8 text.
 #[derive(Debug)]
@@ -28,6 +34,8 @@ pub struct Source {
 enum Content {
     Mapped(Mapping, Opened),
     Read(Vec<u8>),
+    /// As [`Content::Read`], in memory of its own; the number of bytes of the file.
+    ReadLarge(MmapMut, usize),
 }
 
 /// A file and what it looked like when it was opened.
@@ -59,11 +67,11 @@ impl Source {
         let content = if let Some(map) = (size > whole).then(|| mapping::map(&file, size)).flatten() {
             Content::Mapped(map, Opened { file, size, modified })
         } else {
-            let bytes = read(&mut file, size).map_err(unreadable)?;
-            if bytes.len() as u64 != size || file.metadata().map_err(unreadable)?.len() != size {
+            let content = read(&mut file, size).map_err(unreadable)?;
+            if content.bytes().len() as u64 != size || file.metadata().map_err(unreadable)?.len() != size {
                 return Err(Error::Changed { path: path.to_owned() });
             }
-            Content::Read(bytes)
+            content
         };
         Source::checked(path, content)
     }
@@ -105,10 +113,7 @@ impl Source {
     /// All bytes of the file.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
-        match &self.content {
-            Content::Mapped(map, _) => map,
-            Content::Read(bytes) => bytes,
-        }
+        self.content.bytes()
     }
 
     /// The whole file as text, byte order mark included, so that offsets are offsets in the file.
@@ -126,12 +131,36 @@ impl Source {
     }
 }
 
-fn read(file: &mut File, size: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    bytes.try_reserve_exact(size as usize).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
-    // One byte more, to notice a file that has grown without reading all of it.
-    file.take(size + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
+impl Content {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Content::Mapped(map, _) => map,
+            Content::Read(bytes) => bytes,
+            Content::ReadLarge(memory, length) => &memory[..*length],
+        }
+    }
+}
+
+/// Reads at most one byte more than `size`: enough to notice that the file has grown.
+fn read(file: &mut File, size: u64) -> io::Result<Content> {
+    if size < LARGE {
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(size as usize + 1).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
+        file.take(size + 1).read_to_end(&mut bytes)?;
+        return Ok(Content::Read(bytes));
+    }
+    let mut memory = MmapMut::map_anon(size as usize + 1).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
+    let _ = memory.advise(Advice::HugePage);
+    let mut length = 0;
+    while length < memory.len() {
+        match file.read(&mut memory[length..]) {
+            Ok(0) => break,
+            Ok(more) => length += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(Content::ReadLarge(memory, length))
 }
 
 #[cfg(test)]
@@ -173,6 +202,18 @@ mod tests {
             whole.check_unchanged().unwrap();
             assert_eq!(whole.text(), "{\"a\": 10}");
         }
+    }
+
+    #[test]
+    fn large_files_are_read_alike() {
+        let text = format!("{{\"é\": \"{}\"}}", "x".repeat(LARGE as usize));
+        let (_dir, path) = written(text.as_bytes());
+        let source = Source::open(&path).unwrap();
+        assert!(matches!(source.content, Content::ReadLarge(..)));
+        assert!(source.text() == text);
+        fs::write(&path, "{}").unwrap();
+        source.check_unchanged().unwrap();
+        assert!(source.text() == text);
     }
 
     #[test]

@@ -74,6 +74,64 @@ fn digits(text: &[u8], value: &mut u64) -> usize {
     at
 }
 
+/// Bytes that [`short_number`] looks at.
+const WINDOW: usize = 32;
+
+/// Length of the JSON number at the start of `window`, and whether it has a fraction or an exponent. `None` if it may go on behind
+/// the window, and for whatever is no number, or `-Infinity`.
+#[inline]
+pub(super) fn short_number(window: &[u8; WINDOW]) -> Option<(usize, bool)> {
+    let digits = digit_bits(window);
+    let byte = |at: usize| window[at % WINDOW];
+    let run = |at: usize| (!digits).checked_shr(at as u32).unwrap_or(1).trailing_zeros() as usize;
+    let mut at = usize::from(window[0] == b'-');
+    let whole = run(at);
+    if whole == 0 || (whole > 1 && byte(at) == b'0') {
+        return None;
+    }
+    at += whole;
+    let mut float = false;
+    if byte(at) == b'.' {
+        let decimals = run(at + 1);
+        if decimals == 0 {
+            return None;
+        }
+        at += 1 + decimals;
+        float = true;
+    }
+    if byte(at) | 0x20 == b'e' {
+        at += 1 + usize::from(matches!(byte(at + 1), b'+' | b'-'));
+        let power = run(at);
+        if power == 0 {
+            return None;
+        }
+        at += power;
+        float = true;
+    }
+    (at < WINDOW).then_some((at, float))
+}
+
+/// One bit for each byte that is a digit.
+#[inline]
+fn digit_bits(window: &[u8; WINDOW]) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_mm_add_epi8, _mm_cmplt_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi8};
+        let half = |from: usize| {
+            // SAFETY: SSE2 belongs to every x86-64 processor, and both halves of the window are 16 readable bytes.
+            unsafe {
+                let bytes = _mm_loadu_si128(window.as_ptr().add(from).cast());
+                // `0`..`9` become the ten lowest signed numbers.
+                let shifted = _mm_add_epi8(bytes, _mm_set1_epi8(i8::MIN.wrapping_sub(b'0' as i8)));
+                _mm_movemask_epi8(_mm_cmplt_epi8(shifted, _mm_set1_epi8(i8::MIN + 10))) as u32
+            }
+        };
+        half(0) | half(16) << 16
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    window.iter().rev().fold(0, |bits, byte| bits << 1 | u32::from(byte.is_ascii_digit()))
+}
+
 /// How many of the eight bytes, lowest first, are digits before the first that is none.
 #[inline]
 pub(super) fn leading_digits(word: u64) -> usize {
@@ -109,6 +167,27 @@ mod tests {
         fn agrees_with_the_standard_library(whole in "(0|[1-9][0-9]{0,20})", fraction in "(\\.[0-9]{1,22})?", power in "(e[-+]?[0-9]{1,3})?") {
             let text = format!("-{whole}{fraction}{power}");
             prop_assert_eq!(float(&text).to_bits(), text.parse::<f64>().unwrap().to_bits());
+        }
+
+        #[test]
+        fn a_short_number_is_what_the_standard_library_takes_for_one(
+            text in "(-?(0|[1-9][0-9]{0,17})(\\.[0-9]{1,18})?([eE][-+]?[0-9]{1,3})?|[-+.eE0-9In]{1,8})[,}\\] ]?",
+        ) {
+            let mut window = [b' '; WINDOW];
+            let length = text.len().min(WINDOW);
+            window[..length].copy_from_slice(&text.as_bytes()[..length]);
+            // serde_json has the same grammar; what follows the number is not its business.
+            let mut numbers = serde_json::Deserializer::from_slice(&window).into_iter::<serde_json::Number>();
+            let known = numbers.next().and_then(Result::ok).map(|number| number.is_f64());
+            let found = short_number(&window);
+            if let Some((end, float)) = found {
+                prop_assert!(end < WINDOW);
+                let number = std::str::from_utf8(&window[..end]).unwrap();
+                prop_assert!(number.parse::<f64>().is_ok() && !window[end].is_ascii_digit(), "{number:?}");
+                prop_assert_eq!(float, number.contains(['.', 'e', 'E']));
+            } else if let (Some(float), true) = (known, text.len() < WINDOW - 1) {
+                prop_assert!(false, "{text:?} is a number ({float})");
+            }
         }
 
         #[test]

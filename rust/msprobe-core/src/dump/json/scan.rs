@@ -1,6 +1,6 @@
 //! The tokens of a JSON text, and skipping a value while checking all of it.
 
-use super::number::leading_digits;
+use super::number::{leading_digits, short_number};
 use super::plain::plain_end;
 
 /// Where and why a text is not JSON.
@@ -226,7 +226,18 @@ impl<'a> Scanner<'a> {
     }
 
     /// Skips a number and tells whether it has a fraction or an exponent. (A result that fits into registers.)
+    #[inline]
     fn skip_number(&mut self) -> Result<bool, &'static str> {
+        if let Some((length, float)) = self.text.as_bytes()[self.at..].first_chunk().and_then(short_number) {
+            self.at += length;
+            return Ok(float);
+        }
+        self.skip_any_number()
+    }
+
+    /// The same for numbers of any length and those that are wrong.
+    #[cold]
+    fn skip_any_number(&mut self) -> Result<bool, &'static str> {
         if self.peek() == b'-' {
             self.at += 1;
             if self.peek() == b'I' {
