@@ -12,27 +12,20 @@ use serde::Serialize;
 /// Writes what `report` says of every rank into the file that it was made from.
 pub fn store(report: &Report, complete: &Complete) -> Result<()> {
     let connection = complete.connection()?;
-    let found: Vec<_> =
-        report.ranks.iter().flat_map(|rank| divergence(rank, &report.noise).into_iter().map(move |row| (rank, row))).collect();
-    let rows: Vec<_> = found.iter().map(|(rank, row)| row.cells(rank)).collect();
-    complete.add_table(&connection, &DIVERGENCE, &rows)?;
-    let halves = |rank| [(rank, "backward"), (rank, "forward")];
-    let told: Vec<_> = report
-        .ranks
-        .iter()
-        .flat_map(halves)
-        .map(|(rank, half)| (rank, half, if half == "forward" { &rank.drift.forward } else { &rank.drift.backward }))
-        .filter(|(.., series)| !series.order.is_empty())
-        .map(|(rank, half, series)| (rank, half, series, lists(series)))
-        .collect();
-    let rows: Vec<_> = told
-        .iter()
-        .map(|(rank, half, series, [order, error, noise])| {
-            let numbers = [Cell::Integer(rank.step), Cell::Integer(rank.rank), Cell::Text(half), i64::from(series.nodes_per_point).into()];
-            [&numbers[..], &[Cell::Text(order), Cell::Text(error), Cell::Text(noise)]].concat()
+    complete.add_table(&connection, &DIVERGENCE, |add| {
+        report.ranks.iter().try_for_each(|rank| divergence(rank, &report.noise).iter().try_for_each(|row| add(&row.cells(rank))))
+    })?;
+    complete.add_table(&connection, &DRIFT, |add| {
+        report.ranks.iter().try_for_each(|rank| {
+            let halves = [("backward", &rank.drift.backward), ("forward", &rank.drift.forward)];
+            halves.into_iter().filter(|(_, series)| !series.order.is_empty()).try_for_each(|(half, series)| {
+                let [order, error, noise] = lists(series);
+                let numbers =
+                    [Cell::Integer(rank.step), Cell::Integer(rank.rank), Cell::Text(half), i64::from(series.nodes_per_point).into()];
+                add(&[&numbers[..], &[Cell::Text(&order), Cell::Text(&error), Cell::Text(&noise)]].concat())
+            })
         })
-        .collect();
-    complete.add_table(&connection, &DRIFT, &rows)
+    })
 }
 
 fn lists(series: &Series) -> [String; 3] {

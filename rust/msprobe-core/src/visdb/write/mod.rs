@@ -409,6 +409,9 @@ fn write_config(config: &Config, steps: &BTreeSet<u64>, ranks: &BTreeSet<u64>, o
     Ok((rows.finish(output)?, join([index], output)?))
 }
 
+/// Takes one row of a table.
+pub type AddRow<'a> = dyn FnMut(&[Cell<'_>]) -> Result<()> + 'a;
+
 /// A file with all its rows that still has its temporary name. Dropping it removes the file.
 #[derive(Debug)]
 pub struct Complete {
@@ -430,23 +433,30 @@ impl Complete {
         let connection = rusqlite::Connection::open(self.path()).map_err(sqlite)?;
         connection
             .execute_batch(
-                "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -65536;",
+                "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -8192;",
             )
             .map_err(sqlite)?;
         Ok(connection)
     }
 
-    /// Creates a table of ours in the complete file and fills it; `rows` hold all columns.
-    pub fn add_table(&self, connection: &rusqlite::Connection, table: &schema::Table, rows: &[Vec<Cell<'_>>]) -> Result<()> {
+    /// Creates a table of ours in the complete file; `fill` passes its rows, with all columns, to its argument one by one.
+    pub fn add_table(
+        &self,
+        connection: &rusqlite::Connection,
+        table: &schema::Table,
+        fill: impl FnOnce(&mut AddRow<'_>) -> Result<()>,
+    ) -> Result<()> {
         let sqlite = |e| Error::sqlite(self.path())(e);
         connection.execute_batch(table.sql).map_err(sqlite)?;
-        let Some(first) = rows.first() else { return Ok(()) };
-        let marks = vec!["?"; first.len()].join(", ");
         connection.execute_batch("BEGIN").map_err(sqlite)?;
-        let mut insert = connection.prepare(&format!("INSERT INTO {} VALUES ({marks})", table.name)).map_err(sqlite)?;
-        for row in rows {
-            insert.execute(rusqlite::params_from_iter(row)).map_err(sqlite)?;
-        }
+        let mut insert = None;
+        fill(&mut |cells| {
+            if insert.is_none() {
+                let marks = vec!["?"; cells.len()].join(", ");
+                insert = Some(connection.prepare(&format!("INSERT INTO {} VALUES ({marks})", table.name)).map_err(sqlite)?);
+            }
+            insert.iter_mut().try_for_each(|insert| insert.execute(rusqlite::params_from_iter(cells)).map(drop)).map_err(sqlite)
+        })?;
         connection.execute_batch("COMMIT").map_err(sqlite)
     }
 
