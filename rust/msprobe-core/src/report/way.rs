@@ -7,7 +7,7 @@ use crate::visdb::{Detail, GraphId, Reader, Side};
 use std::collections::HashSet;
 
 /// Bytes per step and rank up to which every row is read for an answer that the file does not hold: about a second.
-const READ_FOR_THE_ANSWER: u64 = 500_000_000;
+const READ_FOR_THE_ANSWER: u64 = 1_000_000_000;
 
 /// The nodes from the root down to where the step and rank of `graph` first part, on the side of `graph`; empty if it does not
 /// part, has no node there, or cannot tell in bearable time. A tree can be shown without the answer, so no error leaves here.
