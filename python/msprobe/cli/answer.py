@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypedDict
 
-from msprobe.cli import difference
 from msprobe.cli.exits import Exit
 
 SCHEMA = 1
@@ -69,6 +69,18 @@ def place(part: Part | LeftOut) -> str:
     return f"step{step}" if rank is None else f"step{step}/rank{rank}"
 
 
+def places(parts: Sequence[Mapping[str, Any]]) -> str:
+    """Which steps and ranks: `step0/rank1`, `2 ranks`, `2 steps, 1 rank`; of steps with other numbers of ranks all of them together."""
+    if len(parts) == 1:
+        return f"step{parts[0]['step']}/rank{parts[0]['rank']}"
+    ranks = Counter(part["step"] for part in parts)
+    steps = f"{len(ranks):,} steps, " if len(ranks) > 1 else ""
+    if len(set(ranks.values())) > 1:
+        return f"{steps}{len(parts):,} ranks together"
+    each = next(iter(ranks.values()))
+    return f"{steps}{each:,} rank{'s' if each > 1 else ''}"
+
+
 def totals(summary: Summary) -> dict[str, int]:
     """The counts of all ranks together."""
     parts: list[Any] = [*summary["parts"]]
@@ -98,7 +110,7 @@ def lines(summary: Summary, overflow_check: bool = False) -> Iterator[str]:
         for part in worst_first(parts):
             yield f"{place(part):<{width}}   {_one_rank(part, compare)}"
         yield ""
-    where = difference.places(parts)
+    where = places(parts)
     kind = [summary["mode"] or summary["task"] or "", summary["target_framework"] or ""]
     yield _line("target", where, f"{total['target_nodes']:,} nodes", *kind)
     if compare:
@@ -117,6 +129,8 @@ def lines(summary: Summary, overflow_check: bool = False) -> Iterator[str]:
     elif overflow_check:
         yield _line("overflow", "none")
     if report := summary["report"]:
+        from msprobe.cli import difference
+
         yield from difference.lines(report)
     yield _line("wrote", summary["output"], f"{summary['bytes'] / 1e6:,.1f} MB", f"{summary['seconds']:.2f} s")
     yield _line("view", f"tensorboard --logdir {_quoted(os.path.dirname(summary['output']) or '.')}")  # noqa: PTH120

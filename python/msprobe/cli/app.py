@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
+from typing import NamedTuple
 
 import typer
 
@@ -12,8 +12,7 @@ from msprobe.cli.help import Command
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110, "terminal_width": None}
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """A command before its module is loaded, which no other command waits for."""
 
     module: str

@@ -44,7 +44,7 @@ class Takes(Enum):
     SOME = "one or more"
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Option:
     """One option as the normaliser sees it."""
 
@@ -72,7 +72,7 @@ class Option:
             raise UsageProblem(f"{'/'.join(self.spellings)}: {value!r} must be {choices}")
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class _Word:
     """A word of the command line: a value (`option` and `unknown` unset), an option, or something like an option."""
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from msprobe.cli.evidence import change, elements, share
@@ -77,18 +76,6 @@ def first_overflow(report: dict[str, Any]) -> dict[str, Any] | None:
 def has_steps(report: dict[str, Any]) -> bool:
     """Whether the answer is of several steps."""
     return len({rank["step"] for rank in report["ranks"]}) > 1
-
-
-def places(parts: Sequence[Mapping[str, Any]]) -> str:
-    """Which steps and ranks: `step0/rank1`, `2 ranks`, `2 steps, 1 rank`; of steps with other numbers of ranks all of them together."""
-    if len(parts) == 1:
-        return f"step{parts[0]['step']}/rank{parts[0]['rank']}"
-    ranks = Counter(part["step"] for part in parts)
-    steps = f"{len(ranks):,} steps, " if len(ranks) > 1 else ""
-    if len(set(ranks.values())) > 1:
-        return f"{steps}{len(parts):,} ranks together"
-    each = next(iter(ranks.values()))
-    return f"{steps}{each:,} rank{'s' if each > 1 else ''}"
 
 
 def heading(found: dict[str, Any], several_steps: bool) -> str:

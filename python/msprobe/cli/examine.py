@@ -9,7 +9,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from msprobe.cli import alike, difference, log, request
+from msprobe.cli import alike, log, request
+from msprobe.cli.answer import places
 from msprobe.cli.exits import Exit, Refusal
 
 FILES = ("dump.json", "construct.json", "stack.json")
@@ -73,7 +74,7 @@ def _read(path: str) -> int:
             log.answer(log.one_line(f"problem   {error.args[1]}"))
             return 1
     nodes = sum(part["target_nodes"] for part in summary["parts"])
-    ranks = "1 rank" if len(summary["parts"]) == 1 else difference.places(summary["parts"])
+    ranks = "1 rank" if len(summary["parts"]) == 1 else places(summary["parts"])
     log.answer(f"read      {ranks}   {nodes:,} nodes   {summary['seconds']:.2f} s")
     for warning in alike.warnings(summary["warnings"]):
         log.answer(log.one_line(f"note      {warning}"))

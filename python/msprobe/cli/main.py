@@ -41,12 +41,9 @@ def main(words: list[str] | None = None) -> int:
 def _run(words: list[str]) -> int:
     import gc
 
-    # Loading makes thousands of objects and no garbage to look for.
-    gc.disable()
-    try:
-        command, prog_name, words = _command(words)
-    finally:
-        gc.enable()
+    # Loading makes thousands of objects and no garbage worth looking for.
+    gc.set_threshold(50_000)
+    command, prog_name, words = _command(words)
     if command is None:
         return 0
     _warn_of_conflict()

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from msprobe.cli import alike, difference, finished, log
-from msprobe.cli.answer import LEVELS, VERDICTS, failure
+from msprobe.cli.answer import LEVELS, VERDICTS, failure, places
 from msprobe.cli.exits import Exit, Refusal
 
 EXAMPLES = """\
@@ -87,7 +87,7 @@ def refused(refusal: Refusal, as_json: bool) -> Refusal:
 def lines(answer: dict[str, Any]) -> Iterator[str]:
     """The answer a person reads first."""
     total, ranks = answer["totals"], answer["ranks"]
-    where, steps = difference.places(ranks), difference.has_steps(answer)
+    where, steps = places(ranks), difference.has_steps(answer)
     yield f"target   {where}   {total['target_nodes']:,} nodes   {MODES.get(answer['task'], answer['task'])}".rstrip()
     if answer["graph_type"] != "build":
         yield f"golden   {where}   {total['golden_nodes']:,} nodes"

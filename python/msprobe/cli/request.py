@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from msprobe.cli.exits import Exit, Refusal
 
 
-@dataclass(frozen=True)
+@dataclass(repr=False)
 class Merge:
     """How the ranks of one parallel run are merged; one value per side."""
 
@@ -26,7 +26,7 @@ class Merge:
         return [f"--{name}" for name in values if values[name]]
 
 
-@dataclass(frozen=True)
+@dataclass(repr=False)
 class Options:
     """What the user asked for."""
 

@@ -7,7 +7,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from msprobe.cli import alike, answer, log, progress, request
+from msprobe.cli import answer, log, progress, request
 from msprobe.cli.exits import Exit, Refusal, Stopped
 
 if TYPE_CHECKING:
@@ -26,8 +26,11 @@ def run(options: request.Options) -> Exit:
         if options.json and refusal.status is not Exit.USAGE:
             log.answer(json.dumps(answer.failure(str(refusal), refusal.status)))
         raise
-    for text in alike.warnings(summary["warnings"]):
-        log.warning(text)
+    if summary["warnings"]:
+        from msprobe.cli import alike
+
+        for text in alike.warnings(summary["warnings"]):
+            log.warning(text)
     for missing in summary["left_out"]:
         log.error(f"left out {answer.place(missing)}: {missing['reason']}")
     status = _status(summary, options.fail_on)
