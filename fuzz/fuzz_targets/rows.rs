@@ -20,7 +20,7 @@ fuzz_target!(|text: &str| {
     for row in collect_rows(node, entry, &bump) {
         assert!(names.insert((row.name, row.class == RowClass::Output)), "the same name twice");
         for field in FIELDS {
-            let found = row.fields.iter().find(|(key, _)| *key == field.key()).map(|(_, value)| *value);
+            let found = row.fields.iter().find(|(key, _)| key.text() == field.key()).map(|(_, value)| *value);
             assert_eq!(found.is_some(), row.has(field));
         }
         assert!(!row.data_name().is_empty());
