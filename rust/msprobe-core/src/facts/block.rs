@@ -15,12 +15,50 @@ pub(super) fn digits_and_dots(block: &[u8; BLOCK]) -> (u32, u32) {
     imp::digits_and_dots(block)
 }
 
+/// The number that the last `count` of sixteen ASCII digits spell, `count` being at most 16; whatever stands before them does not
+/// matter.
+#[inline]
+pub(super) fn last_digits(digits: &[u8; 16], count: usize) -> u64 {
+    imp::last_digits(digits, count)
+}
+
 #[cfg(target_arch = "x86_64")]
 mod imp {
     use super::BLOCK;
     use std::arch::x86_64::{
-        __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_max_epu8, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8, _mm_sub_epi8,
+        __m128i, _mm_add_epi16, _mm_and_si128, _mm_cmpeq_epi8, _mm_cvtsi128_si64, _mm_loadu_si128, _mm_madd_epi16, _mm_max_epu8,
+        _mm_min_epu8, _mm_movemask_epi8, _mm_mullo_epi16, _mm_or_si128, _mm_packs_epi32, _mm_set1_epi16, _mm_set1_epi32, _mm_set1_epi8,
+        _mm_srli_epi16, _mm_sub_epi8,
     };
+
+    /// Sixteen bytes to leave out and sixteen to keep.
+    static KEPT: [u8; 32] = {
+        let mut kept = [0; 32];
+        let mut at = 16;
+        while at < 32 {
+            kept[at] = 0xff;
+            at += 1;
+        }
+        kept
+    };
+
+    #[inline]
+    pub(super) fn last_digits(digits: &[u8; 16], count: usize) -> u64 {
+        let kept: &[u8; 16] = KEPT[count..count + 16].try_into().expect("sixteen bytes");
+        // SAFETY: SSE2 belongs to every x86-64 processor, and the loads take any address of 16 readable bytes: those of the arrays.
+        let fours = unsafe {
+            let values = _mm_sub_epi8(_mm_loadu_si128(digits.as_ptr().cast()), _mm_set1_epi8(b'0' as i8));
+            let values = _mm_and_si128(values, _mm_loadu_si128(kept.as_ptr().cast()));
+            // The first digit of each pair is the lower byte.
+            let tens = _mm_mullo_epi16(_mm_and_si128(values, _mm_set1_epi16(0xff)), _mm_set1_epi16(10));
+            let pairs = _mm_add_epi16(tens, _mm_srli_epi16::<8>(values));
+            let fours = _mm_madd_epi16(pairs, _mm_set1_epi32(1 << 16 | 100));
+            // Below 10,000, so nothing is cut.
+            _mm_cvtsi128_si64(_mm_packs_epi32(fours, fours)) as u64
+        };
+        let four = |at: u32| fours >> (16 * at) & 0xffff;
+        ((four(0) * 10_000 + four(1)) * 10_000 + four(2)) * 10_000 + four(3)
+    }
 
     /// Asks both halves.
     #[inline]
@@ -67,6 +105,10 @@ mod imp {
         each(block, |byte| byte == b'"' || byte == b'\\' || byte < 0x20)
     }
 
+    pub(super) fn last_digits(digits: &[u8; 16], count: usize) -> u64 {
+        digits[16 - count..].iter().fold(0, |value, digit| 10 * value + u64::from(digit - b'0'))
+    }
+
     pub(super) fn digits_and_dots(block: &[u8; BLOCK]) -> (u32, u32) {
         (each(block, |byte| byte.is_ascii_digit()), each(block, |byte| byte == b'.'))
     }
@@ -87,5 +129,18 @@ mod tests {
                 assert_eq!(digits_and_dots(&block), (bit(byte.is_ascii_digit()), bit(byte == b'.')), "{byte} at {at}");
             }
         }
+    }
+
+    #[test]
+    fn digits_from_the_end() {
+        let digits = *b"9081726354432211";
+        for count in 0..=16 {
+            let mut digits = digits;
+            let text = std::str::from_utf8(&digits[16 - count..]).unwrap();
+            let expected: u64 = if count == 0 { 0 } else { text.parse().unwrap() };
+            digits[..16 - count].fill(0xf7);
+            assert_eq!(last_digits(&digits, count), expected);
+        }
+        assert_eq!(last_digits(b"9999999999999999", 16), 9_999_999_999_999_999);
     }
 }

@@ -54,6 +54,10 @@ fn number(text: &str) -> Option<f64> {
     if let Some(number) = decimal(text.as_bytes()) {
         return Some(number);
     }
+    // Of most rows without a number.
+    if matches!(text, "N/A" | "null" | " ") {
+        return None;
+    }
     // Infinite differences carry a tab so that a spreadsheet takes them as texts.
     let text = text.trim();
     let first = text.as_bytes().first()?;

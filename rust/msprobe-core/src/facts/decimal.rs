@@ -4,7 +4,7 @@
 //! Experience 51, 2021, sections 5 to 9), cut down to what statistics look like: at most 19 digits that count and a decimal
 //! exponent of -54 to 0 in front of them. Everything else is left to the standard library, which gives the same numbers.
 
-use super::block::{digits_and_dots, BLOCK};
+use super::block::{digits_and_dots, last_digits, BLOCK};
 
 /// 2 to the right power divided by 5 to the power of 0, 1, 2, ...: the 128 bits from the first one that is set. The powers
 /// of five up to here fit into 128 bits with room to double.
@@ -96,31 +96,29 @@ pub(super) fn decimal_at(text: &[u8], at: usize) -> Option<(f64, usize)> {
     };
     let whole = &block[usize::from(negative)..dot];
     let decimals = end - dot - 1;
-    if whole.is_empty() || whole.len() > 19 || decimals == 0 || decimals > 24 {
-        return None;
-    }
-    // The decimals, and in front of them zeros instead of what stands there.
-    let behind = at + end;
-    let eight = |from: usize, kept: usize| {
-        let word = u64::from_le_bytes(text[from..from + 8].try_into().expect("eight bytes")) ^ ZEROS;
-        let half = 4 * (8 - kept);
-        sum_of_eight(word & (u64::MAX << half << half))
+    let whole_value = match whole {
+        [digit] => u64::from(digit - b'0'),
+        [] => return None,
+        _ => (whole.len() <= 19).then(|| whole.iter().fold(0, |value, digit| 10 * value + u64::from(digit - b'0')))?,
     };
-    let first = eight(behind.checked_sub(24)?, decimals.saturating_sub(16));
-    if first > 999 {
+    // The decimals, from the last one on.
+    let behind = at + end;
+    let last: &[u8; 24] = text[behind.checked_sub(24)?..behind].try_into().ok()?;
+    if decimals == 0 || decimals > 24 {
         return None;
     }
-    let (second, third) = (eight(behind - 16, decimals.saturating_sub(8).min(8)), eight(behind - 8, decimals.min(8)));
-    let mut value = first * POWERS[16] + second * POWERS[8] + third;
-    let whole_value = whole.iter().fold(0, |value, digit| 10 * value + u64::from(digit - b'0'));
-    if whole_value != 0 {
-        if whole.len() + decimals > 19 {
-            return None;
-        }
-        value += whole_value * POWERS[decimals];
+    let low = last_digits(last[8..].try_into().expect("sixteen bytes"), decimals.min(16));
+    let high = if decimals > 16 { last_digits(last[..16].try_into().expect("sixteen bytes"), 8 + decimals - 16) / 100_000_000 } else { 0 };
+    if high > 999 {
+        return None;
     }
+    if whole_value != 0 && whole.len() + decimals > 19 {
+        return None;
+    }
+    // With no more than 19 digits nothing wraps; 0 times anything is 0.
+    let value = (high * POWERS[16] + low).wrapping_add(whole_value.wrapping_mul(POWERS[decimals.min(19)]));
     let magnitude = if value == 0 { 0.0 } else { scaled(value, written - decimals as i32)? };
-    Some((if negative { -magnitude } else { magnitude }, at + quote))
+    Some((f64::from_bits(magnitude.to_bits() | u64::from(negative) << 63), at + quote))
 }
 
 /// Digits under way; more than 19 of them that count make nonsense of the value.

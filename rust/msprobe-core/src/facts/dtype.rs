@@ -15,10 +15,16 @@ pub(crate) enum Dtype {
 
 /// Reads a dtype such as `torch.bfloat16`, `Float32`, `<class float>`.
 pub(crate) fn dtype(name: &str) -> Dtype {
+    let float = |bits: i32, smallest: i32| Dtype::Float { epsilon: 2f32.powi(1 - bits), smallest: 2f64.powi(smallest) };
+    match name {
+        // Most are one of these two.
+        "torch.float32" => return float(24, -149),
+        "torch.bfloat16" => return float(8, -133),
+        _ => {}
+    }
     let name = name.strip_prefix("torch.").or_else(|| name.strip_prefix("mindspore.")).unwrap_or(name);
     let lower: Cow<'_, str> =
         if name.bytes().any(|byte| byte.is_ascii_uppercase()) { name.to_ascii_lowercase().into() } else { name.into() };
-    let float = |bits: i32, smallest: i32| Dtype::Float { epsilon: 2f32.powi(1 - bits), smallest: 2f64.powi(smallest) };
     match &*lower {
         "bfloat16" => float(8, -133),
         "float16" | "half" | "complex32" => float(11, -24),

@@ -52,7 +52,8 @@ pub(crate) enum Difference {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Measured {
     pub difference: Difference,
-    pub dtype: Dtype,
+    /// Epsilon of the dtype, 0 without one; where the pair's dtypes differ, of the coarser one as far as it is known.
+    pub epsilon: f32,
     /// Whether the verdict's messages say that the dtypes differ.
     pub dtypes_differ: bool,
     /// Norm (or largest magnitude) of the target, 0 if unknown.
@@ -86,7 +87,7 @@ pub(crate) fn measure(cells: &Cells<'_>, task: Task) -> Measured {
     };
     let dtypes_differ = messages.contains("The dtype of");
     let reach = if dtypes_differ { element_count(cells.shape.text()).map_or(1.0, expected_extreme) } else { 1.0 };
-    Measured { difference, dtype: type_of, dtypes_differ, scale, mark: mark(cells, numbers), is_scalar, reach }
+    Measured { difference, epsilon: type_of.epsilon(), dtypes_differ, scale, mark: mark(cells, numbers), is_scalar, reach }
 }
 
 /// The largest of `count` normal deviates, in standard deviations, at least 1 (David and Nagaraja, *Order Statistics*,
@@ -228,12 +229,42 @@ fn tensor(cells: &Cells<'_>, type_of: Dtype, target: [Option<f64>; 4]) -> Differ
 
 /// Number of elements of a shape such as `[2, 12, 64]`; 1 for `[]`.
 fn element_count(shape: &str) -> Option<f64> {
-    let inner = shape.trim().strip_prefix(['[', '('])?.strip_suffix([']', ')'])?;
-    let mut count = 1.0;
-    for side in inner.split(',').map(str::trim).filter(|side| !side.is_empty()) {
-        count *= side.parse::<u64>().ok()? as f64;
-    }
+    let count = usual_element_count(shape.as_bytes()).or_else(|| {
+        let inner = shape.trim().strip_prefix(['[', '('])?.strip_suffix([']', ')'])?;
+        let mut count = 1.0;
+        for side in inner.split(',').map(str::trim).filter(|side| !side.is_empty()) {
+            count *= side.parse::<u64>().ok()? as f64;
+        }
+        Some(count)
+    })?;
     (count > 0.0).then_some(count)
+}
+
+/// The same of a shape as Python writes a list: digits, one comma and one blank between them.
+fn usual_element_count(shape: &[u8]) -> Option<f64> {
+    let mut rest = shape.strip_prefix(b"[")?;
+    let mut count = 1.0;
+    loop {
+        let mut side = 0u64;
+        let mut digits = 0;
+        while let [digit @ b'0'..=b'9', behind @ ..] = rest {
+            side = 10 * side + u64::from(digit - b'0');
+            digits += 1;
+            rest = behind;
+            if digits > 18 {
+                return None;
+            }
+        }
+        if digits == 0 {
+            return None;
+        }
+        count *= side as f64;
+        match rest {
+            b"]" => return Some(count),
+            [b',', b' ', behind @ ..] => rest = behind,
+            _ => return None,
+        }
+    }
 }
 
 /// A number that stands for the statistics of a tensor: they stay the same through views and through modules that hand a
@@ -331,6 +362,24 @@ mod tests {
         assert_eq!(row(Task::All, members).difference, Difference::Broken(Break::Shape));
         let members = "\"dtype\": \"torch.float32\", \"Max\": \"2.0\", \"EucDist\": \"unsupported\", \"MaxAbsErr\": \"unsupported\"";
         assert_eq!(row(Task::All, members).difference, Difference::NotCompared);
+    }
+
+    #[test]
+    fn elements_of_a_shape() {
+        for (shape, count) in [
+            ("[2, 12, 64]", Some(1536.0)),
+            ("[2,12, 64, ]", Some(1536.0)),
+            ("(3,)", Some(3.0)),
+            ("[]", Some(1.0)),
+            ("[7]", Some(7.0)),
+            ("[2, 0]", None),
+            ("[2, x]", None),
+            ("2", None),
+            ("[18446744073709551615]", Some(18_446_744_073_709_551_615.0)),
+            ("[18446744073709551616]", None),
+        ] {
+            assert_eq!(element_count(shape), count, "{shape}");
+        }
     }
 
     #[test]

@@ -31,8 +31,6 @@ pub(crate) enum Verdict {
 pub(crate) struct RowFacts {
     pub role: Role,
     pub measured: Measured,
-    /// Epsilon of the coarser dtype of the pair, 0 without one.
-    pub epsilon: f32,
 }
 
 /// One target node.
@@ -75,12 +73,13 @@ const UNINITIALISED: [&str; 6] = ["empty", "empty_like", "empty_with_format", "n
 impl NodeFacts {
     /// What the name and the parent's name alone tell; the parent of a root is empty.
     pub fn new(name: &str, parent: &str) -> Self {
-        let direction = name::module_call(name).map(|call| call.direction).or_else(|| name::api_direction(name).map(|api| api.1));
+        let call = name::module_call(name);
+        let direction = call.map(|call| call.direction).or_else(|| name::api_direction(name).map(|api| api.1));
         let (phase, forward) = if name::is_parameters_grad(name) {
             (Phase::Gradient, name::parameters_grad_owner(name).map_or(0, |(owner, _)| marks::mark(owner)))
         } else {
             match direction {
-                Some(Direction::Forward) => (Phase::Forward, name::module_call(name).map_or(0, |call| marks::mark(call.base))),
+                Some(Direction::Forward) => (Phase::Forward, call.map_or(0, |call| marks::mark(call.base))),
                 Some(Direction::Backward) => (Phase::Backward, name::forward_twin(name).map_or(0, |twin| marks::mark(&twin))),
                 None => (Phase::Other, 0),
             }
@@ -144,18 +143,18 @@ impl NodeFacts {
     /// Takes in the next row, inputs before outputs.
     pub fn push_row(&mut self, node: &str, row: &str, is_output: bool, measured: Measured) {
         let role = if self.phase == Phase::Gradient { Role::Gradient } else { role_by_place(node, row, is_output, &measured) };
-        self.rows.push(RowFacts { role, measured, epsilon: measured.dtype.epsilon() });
+        self.rows.push(RowFacts { role, measured });
     }
 
     /// Whether the golden node's dtypes may be coarser than those of the rows.
     pub fn may_widen(&self) -> bool {
         // Nothing is coarser than what has 8 bits, and a bfloat16 faces something finer.
-        self.matched && self.rows.iter().any(|row| row.measured.dtypes_differ && row.epsilon < f32::EPSILON * 65536.0)
+        self.matched && self.rows.iter().any(|row| row.measured.dtypes_differ && row.measured.epsilon < f32::EPSILON * 65536.0)
     }
 
     /// Takes the coarsest epsilon of the golden node's tensors into account where the dtypes differ.
     pub fn widen(&mut self, coarsest: f32) {
-        for row in self.rows.iter_mut().filter(|row| row.measured.dtypes_differ && row.epsilon > 0.0) {
+        for row in self.rows.iter_mut().map(|row| &mut row.measured).filter(|row| row.dtypes_differ && row.epsilon > 0.0) {
             row.epsilon = row.epsilon.max(coarsest);
         }
     }

@@ -68,8 +68,8 @@ pub fn module_call(name: &str) -> Option<ModuleCall<'_>> {
 /// The direction of a name that ends with `.forward` or `.backward`, as APIs do, and the name without that end.
 #[must_use]
 pub fn api_direction(name: &str) -> Option<(&str, Direction)> {
-    let (base, word) = name.rsplit_once('.')?;
-    Some((base, Direction::of_part(word)?))
+    let end = |direction: Direction| Some((name.strip_suffix(direction.as_str())?.strip_suffix('.')?, direction));
+    end(Direction::Forward).or_else(|| end(Direction::Backward))
 }
 
 /// `name` with the direction at its fixed place replaced; `None` if there is none at that place.

@@ -101,7 +101,8 @@ pub fn is_debug(name: &str) -> bool {
 /// Whether the entry of this name holds parameter gradients: last or second last part `parameters_grad`.
 #[must_use]
 pub fn is_parameters_grad(name: &str) -> bool {
-    name.rsplit('.').take(2).any(|part| part == "parameters_grad")
+    let ends_with_it = |name: &str| name.strip_suffix("parameters_grad").is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
+    ends_with_it(name) || name.bytes().rposition(|byte| byte == b'.').is_some_and(|dot| ends_with_it(&name[..dot]))
 }
 
 /// Splits `<owner>.parameters_grad` or `<owner>.parameters_grad.<digits>` into the module and the rest, which starts with
@@ -184,7 +185,10 @@ mod tests {
         assert_eq!(parameters_grad_owner("parameters_grad"), None);
         assert_eq!(parameters_grad_owner("Module.a.myparameters_grad"), None);
         assert!(is_parameters_grad("Module.a.A.parameters_grad") && is_parameters_grad("Module.a.A.parameters_grad.x"));
-        assert!(!is_parameters_grad("Module.parameters_grad.A.forward.0"));
+        assert!(
+            is_parameters_grad("parameters_grad") && is_parameters_grad("parameters_grad.") && is_parameters_grad(".parameters_grad.0")
+        );
+        assert!(!is_parameters_grad("Module.parameters_grad.A.forward.0") && !is_parameters_grad("Module.myparameters_grad.0"));
         assert!(is_debug("x.debug") && is_debug("debug") && !is_debug("x.debug.0") && !is_debug("xdebug"));
     }
 

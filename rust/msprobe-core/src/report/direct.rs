@@ -5,7 +5,7 @@ use super::error::Result;
 use super::file::{Place, VisFile};
 use super::rank::GoldenNodes;
 use super::scan::{NodeCells, COLUMNS};
-use crate::visdb::pages::{column, NodePages, Record, Unusual};
+use crate::visdb::pages::{column, NodePages, Record, Unusual, Walk};
 use crate::visdb::Side;
 use rusqlite::types::ValueRef;
 use rusqlite::OptionalExtension;
@@ -59,9 +59,15 @@ impl<'f> Direct<'f> {
         }))
     }
 
+    /// What a thread needs to read nodes.
+    pub fn walk(&self) -> Walk<'f> {
+        self.pages.walk()
+    }
+
     /// Calls `each` with order and record of the nodes of orders `from..to` until it breaks.
     fn records(
         &self,
+        walk: &mut Walk<'_>,
         from: i64,
         to: i64,
         mut each: impl FnMut(i64, &Record<'_>) -> Result<ControlFlow<()>, Unusual>,
@@ -75,7 +81,7 @@ impl<'f> Direct<'f> {
         }
         let mut next = from;
         let mut found = Ok(());
-        let read = self.pages.for_each(from + self.rows_before, to + self.rows_before, |row, record| {
+        let read = walk.for_each(from + self.rows_before, to + self.rows_before, |row, record| {
             let order = row - self.rows_before;
             if order != next || !self.belongs(order, &record) {
                 found = Err(Unusual);
@@ -110,7 +116,13 @@ impl<'f> Direct<'f> {
 
     /// Calls `each` with order and cells of the nodes of orders `from..to`, in order, until it says no. It says `None` of a node
     /// that it leaves to SQLite, with all that follow.
-    pub fn nodes(&self, from: i64, to: i64, mut each: impl FnMut(i64, &NodeCells<'_>) -> Option<bool>) -> Result<(), Unusual> {
+    pub fn nodes(
+        &self,
+        walk: &mut Walk<'_>,
+        from: i64,
+        to: i64,
+        mut each: impl FnMut(i64, &NodeCells<'_>) -> Option<bool>,
+    ) -> Result<(), Unusual> {
         const CELLS: [usize; COLUMNS.len()] = {
             let mut cells = [0; COLUMNS.len()];
             let mut at = 0;
@@ -120,7 +132,7 @@ impl<'f> Direct<'f> {
             }
             cells
         };
-        self.records(from, to, |order, record| match each(order, &CELLS.map(|at| record.value(at))) {
+        self.records(walk, from, to, |order, record| match each(order, &CELLS.map(|at| record.value(at))) {
             Some(true) => Ok(ControlFlow::Continue(())),
             Some(false) => Ok(ControlFlow::Break(())),
             None => Err(Unusual),
@@ -130,7 +142,7 @@ impl<'f> Direct<'f> {
     /// Counts the nodes, and those without a partner but for roots.
     pub fn count(&self) -> Result<GoldenNodes, Unusual> {
         let mut counted = GoldenNodes::default();
-        self.records(self.first, self.last + 1, |_, record| {
+        self.records(&mut self.walk(), self.first, self.last + 1, |_, record| {
             counted.all += 1;
             counted.unmatched += u64::from(is_unmatched(record)?);
             Ok(ControlFlow::Continue(()))
@@ -200,7 +212,7 @@ mod tests {
         let mut nodes = Vec::new();
         let read = for_each_node(&file, place, 2, |node| nodes.push(format!("{node:?}")));
         let found = Direct::find(&file, place, Side::Target).unwrap();
-        let usual = found.is_some_and(|direct| direct.nodes(0, i64::MAX, |_, _| Some(true)).is_ok());
+        let usual = found.is_some_and(|direct| direct.nodes(&mut direct.walk(), 0, i64::MAX, |_, _| Some(true)).is_ok());
         (usual, read.map(|()| nodes))
     }
 

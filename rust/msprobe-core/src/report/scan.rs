@@ -5,6 +5,7 @@ use super::direct::Direct;
 use super::error::{Error, Result};
 use super::file::{Place, VisFile};
 use crate::facts::{for_each_row, tensor_epsilon, Cells, NodeFacts, Verdict};
+use crate::visdb::pages::Walk;
 use crate::visdb::{partner_of, OverflowLevel, Side, Task};
 use crossbeam_channel::{bounded, Receiver, Sender};
 use rusqlite::types::{FromSql, FromSqlError, ValueRef};
@@ -54,7 +55,7 @@ struct Lane {
 
 /// Calls `consume` with the target nodes of orders `from..to`, in order.
 pub(super) fn for_each_node_from(file: &VisFile, place: Place, from: u32, to: u32, mut consume: impl FnMut(&NodeFacts)) -> Result<()> {
-    Reader::new(file, place, None)?.nodes(i64::from(from), i64::from(to), |node| {
+    Reader::new(file, place, None)?.nodes(None, i64::from(from), i64::from(to), |node| {
         consume(node);
         true
     })
@@ -79,12 +80,14 @@ pub(super) fn for_each_node(file: &VisFile, place: Place, threads: usize, mut co
             let (sender, batches) = bounded(ON_THE_WAY);
             let (used, free) = bounded(ON_THE_WAY + 2);
             lanes.push(Lane { batches, used });
-            let reader = Reader::new(file, place, direct.as_ref())?;
+            let direct = direct.as_ref();
+            let reader = Reader::new(file, place, direct)?;
             scope.spawn(move || {
-                let work = || -> Result<()> {
+                let mut pages = direct.map(Direct::walk);
+                let mut work = || -> Result<()> {
                     for number in (worker as i64..stretches).step_by(threads) {
                         let from = number.saturating_mul(stretch);
-                        if !reader.stretch(from, from.saturating_add(stretch), &sender, &free)? {
+                        if !reader.stretch(pages.as_mut(), from, from.saturating_add(stretch), &sender, &free)? {
                             return Ok(());
                         }
                     }
@@ -118,7 +121,7 @@ pub(super) fn for_each_node(file: &VisFile, place: Place, threads: usize, mut co
 /// As [`for_each_node`], without looking at pages.
 #[cfg(test)]
 pub(super) fn through_sqlite(file: &VisFile, place: Place, mut consume: impl FnMut(&NodeFacts)) -> Result<()> {
-    Reader::new(file, place, None)?.nodes(0, i64::MAX, |node| {
+    Reader::new(file, place, None)?.nodes(None, 0, i64::MAX, |node| {
         consume(node);
         true
     })
@@ -139,11 +142,18 @@ impl<'a> Reader<'a> {
     }
 
     /// Sends the nodes of orders `from..to`; false if nobody listens any more.
-    fn stretch(&self, from: i64, to: i64, sender: &Sender<Result<Batch>>, free: &Receiver<Batch>) -> Result<bool> {
+    fn stretch(
+        &self,
+        pages: Option<&mut Walk<'_>>,
+        from: i64,
+        to: i64,
+        sender: &Sender<Result<Batch>>,
+        free: &Receiver<Batch>,
+    ) -> Result<bool> {
         let empty = || Batch { count: 0, last: false, ..free.try_recv().unwrap_or_default() };
         let mut batch = empty();
         let mut heard = true;
-        self.nodes(from, to, |node| {
+        self.nodes(pages, from, to, |node| {
             match batch.nodes.get_mut(batch.count) {
                 Some(slot) => slot.copy_from(node),
                 None => batch.nodes.push(node.clone()),
@@ -159,10 +169,10 @@ impl<'a> Reader<'a> {
     }
 
     /// Calls `each` with the nodes of orders `from..to`, in order, until it says no.
-    fn nodes(&self, mut from: i64, to: i64, mut each: impl FnMut(&NodeFacts) -> bool) -> Result<()> {
+    fn nodes(&self, pages: Option<&mut Walk<'_>>, mut from: i64, to: i64, mut each: impl FnMut(&NodeFacts) -> bool) -> Result<()> {
         let mut node = NodeFacts::new("", "");
-        if let Some(direct) = self.direct {
-            let read = direct.nodes(from, to, |order, cells| {
+        if let Some((direct, pages)) = self.direct.zip(pages) {
+            let read = direct.nodes(pages, from, to, |order, cells| {
                 // What is wrong with a node is told by SQLite.
                 if self.node(&mut node, cells).is_err() {
                     return None;

@@ -51,11 +51,11 @@ impl Noise {
         }
         for row in node.rows.iter().filter(|row| row.role != Role::Parameter && !row.measured.is_scalar && row.is_compared()) {
             if row.measured.dtypes_differ {
-                self.mixed = self.mixed.max(row.epsilon);
+                self.mixed = self.mixed.max(row.measured.epsilon);
             }
             // A second golden run shows the noise of golden's own types; the other type's noise it cannot show.
             if self.twin.is_none() || row.measured.dtypes_differ {
-                self.ambient = self.ambient.max(row.epsilon);
+                self.ambient = self.ambient.max(row.measured.epsilon);
             }
         }
     }
@@ -74,9 +74,9 @@ impl Noise {
     pub fn tolerance(&self, node: &NodeFacts, row: &RowFacts) -> [f32; 3] {
         let floor = if row.role == Role::Parameter && self.pristine {
             // Copied, not computed: at most rounded once, where one side computes in a coarser type.
-            (self.multiple * (row.epsilon + EPSILON_OF_STATISTICS)).max(self.mixed / 2.0)
+            (self.multiple * (row.measured.epsilon + EPSILON_OF_STATISTICS)).max(self.mixed / 2.0)
         } else {
-            (self.multiple * (row.epsilon.max(self.ambient) + EPSILON_OF_STATISTICS)).max(self.grown)
+            (self.multiple * (row.measured.epsilon.max(self.ambient) + EPSILON_OF_STATISTICS)).max(self.grown)
         };
         // Where the sides compute in different types, single elements differ by far more than the norm does.
         let floors = [floor, floor * row.measured.reach, floor];

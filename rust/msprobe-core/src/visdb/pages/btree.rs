@@ -20,6 +20,8 @@ pub(super) struct Tree<'f> {
     interior: Window<'f>,
     leaves: Window<'f>,
     beyond: Window<'f>,
+    /// A row that goes beyond its page.
+    scratch: Vec<u8>,
     /// Pages that may still be visited: a made-up tree may lead to the same page over and over.
     left: usize,
 }
@@ -33,7 +35,7 @@ struct Step {
 impl<'f> Tree<'f> {
     pub fn new(file: &'f File, layout: Layout) -> Self {
         let window = || Window::new(file, layout);
-        Tree { layout, interior: window(), leaves: window(), beyond: window(), left: 0 }
+        Tree { layout, interior: window(), leaves: window(), beyond: window(), scratch: Vec::new(), left: 0 }
     }
 
     /// Calls `each` with number and content of every row from `from` to `to` below the page `root`, until it breaks.
@@ -47,7 +49,6 @@ impl<'f> Tree<'f> {
         // Every page of a sound tree has rows, and interior ones have several children.
         self.left = usize::try_from(to.saturating_sub(from)).unwrap_or(0).saturating_mul(2).saturating_add(4 * DEEPEST);
         let mut way: Vec<Step> = Vec::with_capacity(DEEPEST);
-        let mut scratch = Vec::new();
         let mut number = root;
         let mut next = from;
         loop {
@@ -66,7 +67,7 @@ impl<'f> Tree<'f> {
                 }
                 let payload = match within(self.layout, page.bytes, start, length)? {
                     Some(payload) => payload,
-                    None => gathered(&mut self.beyond, self.layout, page.bytes, start, length, &mut scratch)?,
+                    None => gathered(&mut self.beyond, self.layout, page.bytes, start, length, &mut self.scratch)?,
                 };
                 if each(row, payload)?.is_break() || row == to {
                     return Ok(());

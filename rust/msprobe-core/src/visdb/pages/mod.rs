@@ -124,9 +124,9 @@ impl NodePages {
         Ok(found.map(|(root, layout)| NodePages { path: path.to_owned(), file, seen, root, layout }))
     }
 
-    /// Calls `each` with row number and record of every row from `from` to `to`, in order, until it breaks.
-    pub fn for_each(&self, from: i64, to: i64, mut each: impl FnMut(i64, Record<'_>) -> ControlFlow<()>) -> Result<(), Unusual> {
-        Tree::new(&self.file, self.layout).for_each(self.root, from, to, |row, payload| Ok(each(row, Record::new(payload)?)))
+    /// A walk along the rows, with memory of its own: one for each thread.
+    pub fn walk(&self) -> Walk<'_> {
+        Walk { tree: Tree::new(&self.file, self.layout), root: self.root }
     }
 
     /// An error if the file is not what it was when it was opened; what was read of it then means nothing.
@@ -135,6 +135,20 @@ impl NodePages {
             return Ok(());
         }
         Err(Error::Unreadable { path: self.path.clone(), reason: "was changed while it was read; try again".into() })
+    }
+}
+
+/// A walk along the rows of a table.
+#[derive(Debug)]
+pub(crate) struct Walk<'f> {
+    tree: Tree<'f>,
+    root: u32,
+}
+
+impl Walk<'_> {
+    /// Calls `each` with row number and record of every row from `from` to `to`, in order, until it breaks.
+    pub fn for_each(&mut self, from: i64, to: i64, mut each: impl FnMut(i64, Record<'_>) -> ControlFlow<()>) -> Result<(), Unusual> {
+        self.tree.for_each(self.root, from, to, |row, payload| Ok(each(row, Record::new(payload)?)))
     }
 }
 

@@ -21,9 +21,22 @@ impl<'a> Record<'a> {
         let mut cells = [(0, 0); COLUMN_COUNT];
         let mut start = header_len as u64;
         for cell in &mut cells {
-            let (kind, next) = varint(header, at)?;
-            at = next;
-            let kind = u32::try_from(kind).map_err(|_| Unusual)?;
+            // One byte or two, of nearly all values.
+            let kind = match header.get(at..) {
+                Some([first @ ..=0x7f, ..]) => {
+                    at += 1;
+                    u32::from(*first)
+                }
+                Some([first, second @ ..=0x7f, ..]) => {
+                    at += 2;
+                    u32::from(first & 0x7f) << 7 | u32::from(*second)
+                }
+                _ => {
+                    let (kind, next) = varint(header, at)?;
+                    at = next;
+                    u32::try_from(kind).map_err(|_| Unusual)?
+                }
+            };
             *cell = (kind, start as u32);
             start += size(kind)?;
         }
@@ -61,14 +74,12 @@ impl<'a> Record<'a> {
 /// Bytes of a value of that kind.
 #[inline]
 fn size(kind: u32) -> Result<u64, Unusual> {
-    Ok(match kind {
-        0 | 8 | 9 => 0,
-        1..=4 => u64::from(kind),
-        5 => 6,
-        6 | 7 => 8,
-        10 | 11 => return Err(Unusual),
-        _ => u64::from((kind - 12) / 2),
-    })
+    const NUMBERS: [u8; 12] = [0, 1, 2, 3, 4, 6, 8, 8, 0, 0, u8::MAX, u8::MAX];
+    match NUMBERS.get(kind as usize) {
+        Some(&u8::MAX) => Err(Unusual),
+        Some(&size) => Ok(u64::from(size)),
+        None => Ok(u64::from((kind - 12) / 2)),
+    }
 }
 
 /// A number of one to nine bytes from `at` on, and where it ends.

@@ -48,7 +48,7 @@ fn through_pages(pages: &NodePages, from: i64, to: i64) -> Result<Vec<Row>, Unus
         ValueRef::Text(text) => Value::Text(String::from_utf8_lossy(text).into_owned()),
         other => other.into(),
     };
-    pages.for_each(from, to, |row, record| {
+    pages.walk().for_each(from, to, |row, record| {
         rows.push((row, (0..COLUMN_COUNT).map(|at| cell(record.value(at))).collect()));
         ControlFlow::Continue(())
     })?;
@@ -116,7 +116,7 @@ fn the_reading_stops_when_told() {
     let connection = written(&path, 512, &vec![text(100); 50]);
     let pages = NodePages::open(&path, &connection).unwrap().unwrap();
     let mut seen = Vec::new();
-    let read = pages.for_each(10, 40, |row, record| {
+    let read = pages.walk().for_each(10, 40, |row, record| {
         assert!(matches!(record.value(column("output_data")), ValueRef::Text(found) if found.len() == 100));
         seen.push(row);
         if row == 20 {

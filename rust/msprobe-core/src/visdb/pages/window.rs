@@ -46,7 +46,9 @@ impl<'f> Window<'f> {
         let wanted = if goes_on { (AT_ONCE / size).max(1) as u64 } else { 1 };
         self.held = 0;
         let pages = wanted.min(self.layout.pages - page);
-        self.bytes.resize((AT_ONCE / size).max(1) * size, 0);
+        if self.bytes.len() < pages as usize * size {
+            self.bytes.resize(pages as usize * size, 0);
+        }
         self.file.read_exact_at(&mut self.bytes[..pages as usize * size], page * size as u64).map_err(|_| Unusual)?;
         (self.first, self.held) = (page, pages);
         Ok(())
