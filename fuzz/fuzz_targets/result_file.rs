@@ -1,5 +1,7 @@
 //! A result file. The first byte says what the rest is: a whole file as it stands, or cells of any type and content for the
-//! tables of a sound file. Every question to the reader ends with an answer or an error of one line.
+//! tables of a sound file. Every question to the reader ends with an answer or an error of one line, and so does that for the
+//! first difference, which reads pages without SQLite and rows without a general JSON reader: both are held to the slow way
+//! (by assertions in the engine).
 
 #![no_main]
 
@@ -8,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
+use msprobe_core::report::{report, Options};
 use msprobe_core::visdb::{Detail, Error, GraphId, Reader, Side};
 use rusqlite::types::Value;
 use rusqlite::Connection;
@@ -22,6 +25,10 @@ fuzz_target!(|bytes: &[u8]| {
         std::fs::write(&path, content).expect("a file");
     } else {
         fill(&path, content).expect("a filled file");
+    }
+    if let Err(error) = report(&path, &Options::default()) {
+        let text = error.to_string();
+        assert!(!text.contains('\n') && text.len() < 4000, "{text:?}");
     }
     for result in [ask(&path), Reader::open(&path).and_then(|reader| reader.config().map(|_| ()))] {
         if let Err(error) = result {
@@ -53,7 +60,8 @@ fn empty() -> &'static [u8] {
                      input_data, output_data, data_source, dump_data_dir, step, rank, is_distributed);
                  CREATE TABLE tb_stack (id, stack_info);
                  CREATE INDEX index1 ON tb_nodes (step, rank, data_source, up_node, node_order);
-                 CREATE INDEX index2 ON tb_nodes (step, rank, data_source, node_name);",
+                 CREATE INDEX index2 ON tb_nodes (step, rank, data_source, node_name);
+                 CREATE INDEX index3 ON tb_nodes (step, rank, data_source, node_order);",
             )
             .expect("tables");
         drop(connection);

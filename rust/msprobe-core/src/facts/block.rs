@@ -52,7 +52,8 @@ mod imp {
             // The first digit of each pair is the lower byte.
             let tens = _mm_mullo_epi16(_mm_and_si128(values, _mm_set1_epi16(0xff)), _mm_set1_epi16(10));
             let pairs = _mm_add_epi16(tens, _mm_srli_epi16::<8>(values));
-            let fours = _mm_madd_epi16(pairs, _mm_set1_epi32(1 << 16 | 100));
+            // The first pair of each four a hundred times, the second once.
+            let fours = _mm_madd_epi16(pairs, _mm_set1_epi32(0x0001_0064));
             // Below 10,000, so nothing is cut.
             _mm_cvtsi128_si64(_mm_packs_epi32(fours, fours)) as u64
         };

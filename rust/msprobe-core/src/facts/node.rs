@@ -128,6 +128,8 @@ impl NodeFacts {
         let before = self.rows.len();
         let mut take = |row: &str, cells: &Cells<'_>| self.push_row(node, row, is_output, measure(cells, task));
         if quick::for_each_row(text, &mut take).is_ok() {
+            #[cfg(debug_assertions)]
+            assert!(quick::agrees(text), "{text}");
             return Ok(());
         }
         self.rows.truncate(before);

@@ -265,12 +265,12 @@ impl<'a> Place<'a> {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
+/// Reading a text both ways, to see that they agree.
+#[cfg(any(test, debug_assertions))]
+mod both {
+    use super::{Cell, Cells};
 
-    type Rows = Vec<(String, String)>;
+    pub type Rows = Vec<(String, String)>;
 
     /// The cells, with numbers as bits whether they are spelled or not.
     fn seen(cells: &Cells<'_>) -> String {
@@ -283,17 +283,29 @@ mod tests {
         format!("{cells:?}")
     }
 
-    fn quick(text: &str) -> Option<Rows> {
+    pub fn quick(text: &str) -> Option<Rows> {
         let mut rows = Rows::new();
-        for_each_row(text, |name, cells| rows.push((name.to_owned(), seen(cells)))).ok()?;
+        super::for_each_row(text, |name, cells| rows.push((name.to_owned(), seen(cells)))).ok()?;
         Some(rows)
     }
 
-    fn general(text: &str) -> Option<Rows> {
+    pub fn general(text: &str) -> Option<Rows> {
         let mut rows = Rows::new();
         super::super::cells::for_each_row(text, |name, cells: &Cells<'_>| rows.push((name.to_owned(), seen(cells)))).ok()?;
         Some(rows)
     }
+}
+
+/// Whether what is read here is read elsewhere too, and the same.
+#[cfg(debug_assertions)]
+pub(super) fn agrees(text: &str) -> bool {
+    both::quick(text).is_none_or(|rows| both::general(text) == Some(rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::both::{general, quick};
+    use proptest::prelude::*;
 
     const TENSOR: &str = r#""type": "torch.Tensor", "dtype": "torch.float32", "shape": "[8, 2]", "Max": "2.5", "Min": "-1e-05", "Mean": "0.5", "Norm": "3.0", "requires_grad": "True""#;
     const SCALAR: &str = r#""type": "int", "value": "5", "data_name": "-1", "requires_grad": "null", "Max": "5", "Min": "5", "Mean": "5", "Norm": "5", "dtype": "<class int>", "shape": "[]""#;
