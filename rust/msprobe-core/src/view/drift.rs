@@ -9,10 +9,8 @@ use super::file::VisFile;
 use super::first::{self, First};
 use super::outline::{Outline, NONE};
 use super::{rows, Question};
-use serde::de::{Deserializer, MapAccess, Visitor};
+use crate::facts::{for_each_row, Cell};
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
-use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,18 +42,22 @@ impl Drift {
             let name = tree.name(node);
             let at = node as usize;
             let mut take = |text: &str, output: bool| {
+                let [mut data, mut parameters] = [f32::NAN; 2];
+                let read = for_each_row(text, |key, cells: &Cells<'_>| {
+                    let Some(error) = cells.error() else { return };
+                    let suffix = key.strip_prefix(name).unwrap_or(key).trim_start_matches('.');
+                    let worst = if !output && suffix.starts_with("parameters") { &mut parameters } else { &mut data };
+                    *worst = worst.max(error);
+                });
                 // A row text that cannot be read has no numbers; the node panel says so.
-                let Ok(Rows(cells)) = serde_json::from_str::<Rows<'_>>(text) else { return };
-                for (key, cells) in cells {
-                    let Some(error) = cells.error() else { continue };
-                    let suffix = key.strip_prefix(name).unwrap_or(&key).trim_start_matches('.');
-                    let parameter = !output && suffix.starts_with("parameters");
-                    let column = match (output, parameter) {
-                        (true, _) => &mut drift.outputs,
-                        (false, true) => &mut drift.parameters,
-                        (false, false) => &mut drift.inputs,
-                    };
-                    column[at] = column[at].max(error);
+                if read.is_err() {
+                    return;
+                }
+                if output {
+                    drift.outputs[at] = data;
+                } else {
+                    drift.inputs[at] = data;
+                    drift.parameters[at] = parameters;
                 }
             };
             take(inputs, false);
@@ -157,59 +159,57 @@ pub(crate) struct Glance {
 
 /// Looks at the text of `output_data`; a text that cannot be read gives an empty glance.
 pub(crate) fn glance(text: &str) -> Glance {
-    let Ok(Rows(rows)) = serde_json::from_str::<Rows<'_>>(text) else { return Glance::default() };
     let mut glance = Glance::default();
-    for (_, cells) in &rows {
+    let read = for_each_row(text, |_, cells: &Cells<'_>| {
         if glance.dtype.is_empty() {
-            glance.dtype = cells.dtype.as_deref().unwrap_or("").chars().take(60).collect();
-            glance.shape = cells.shape.as_deref().unwrap_or("").chars().take(60).collect();
+            glance.dtype = cells.dtype.shown().chars().take(60).collect();
+            glance.shape = cells.shape.shown().chars().take(60).collect();
         }
         if let Some(error) = cells.error() {
             glance.error = Some(glance.error.map_or(error, |worst| worst.max(error)));
         }
-    }
-    glance
+    });
+    read.map_or_else(|_| Glance::default(), |()| glance)
 }
 
 /// The cells of one row that tell an error.
 #[derive(Deserialize)]
 struct Cells<'a> {
     #[serde(borrow, default)]
-    dtype: Option<Cell<'a>>,
+    dtype: Cell<'a>,
     #[serde(borrow, default)]
-    shape: Option<Cell<'a>>,
+    shape: Cell<'a>,
     #[serde(borrow, default, rename = "Norm")]
-    norm: Option<Cell<'a>>,
+    norm: Cell<'a>,
     #[serde(borrow, default, rename = "NormRelativeErr")]
-    norm_error: Option<Cell<'a>>,
+    norm_error: Cell<'a>,
     #[serde(borrow, default, rename = "MaxRelativeErr")]
-    max_error: Option<Cell<'a>>,
+    max_error: Cell<'a>,
     #[serde(borrow, default, rename = "EucDist")]
-    distance: Option<Cell<'a>>,
+    distance: Cell<'a>,
     #[serde(borrow, default)]
-    md5: Option<Cell<'a>>,
+    md5: Cell<'a>,
     #[serde(borrow, default, rename = "Result")]
-    result: Option<Cell<'a>>,
+    result: Cell<'a>,
 }
 
 impl Cells<'_> {
     fn error(&self) -> Option<f32> {
-        if let Some(distance) = self.distance.as_ref().and_then(Cell::number) {
-            let norm = self.norm.as_ref().and_then(Cell::number).filter(|norm| *norm > 0.0);
+        if let Some(distance) = fraction(&self.distance) {
+            let norm = fraction(&self.norm).filter(|norm| *norm > 0.0);
             return match norm {
                 Some(norm) => Some(bounded(distance / norm)),
                 None if distance == 0.0 => Some(0.0),
-                None => self.max_error.as_ref().and_then(Cell::number).map(bounded),
+                None => fraction(&self.max_error).map(bounded),
             };
         }
-        if let Some(error) = self.norm_error.as_ref().and_then(Cell::number) {
+        if let Some(error) = fraction(&self.norm_error).or_else(|| fraction(&self.max_error)) {
             return Some(bounded(error));
         }
-        if let Some(error) = self.max_error.as_ref().and_then(Cell::number) {
-            return Some(bounded(error));
+        if self.md5 == Cell::None {
+            return None;
         }
-        self.md5.as_ref()?;
-        match self.result.as_deref()? {
+        match self.result.text() {
             "pass" => Some(0.0),
             "error" | "warning" => Some(1.0),
             _ => None,
@@ -225,107 +225,19 @@ fn bounded(value: f64) -> f32 {
     }
 }
 
-/// A cell: a text as comparisons write it, or a bare number as the reference's manual matching does.
-struct Cell<'a>(Cow<'a, str>);
-
-impl Cell<'_> {
-    /// The number; a percent text as a fraction; "Nan" and infinities as infinity; `None` for anything else.
-    fn number(&self) -> Option<f64> {
-        let text = self.0.trim();
-        let (text, scale) = text.strip_suffix('%').map_or((text, 1.0), |text| (text, 0.01));
-        match text.to_ascii_lowercase().as_str() {
-            "nan" | "inf" | "-inf" => Some(f64::INFINITY),
-            _ if text.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.') => {
-                text.parse::<f64>().ok().map(|value| value * scale)
-            }
-            _ => None,
-        }
+/// The number of a cell; a percent text as a fraction; "Nan" and infinities as infinity; `None` for anything else.
+fn fraction(cell: &Cell<'_>) -> Option<f64> {
+    let text = match cell {
+        Cell::None => return None,
+        Cell::Number(number) => return Some(*number),
+        Cell::Text(text) => text.trim(),
+    };
+    let (text, scale) = text.strip_suffix('%').map_or((text, 1.0), |text| (text, 0.01));
+    if ["nan", "inf", "-inf"].iter().any(|word| text.eq_ignore_ascii_case(word)) {
+        return Some(f64::INFINITY);
     }
-}
-
-impl std::ops::Deref for Cell<'_> {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        &self.0
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Cell<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct AnyText;
-        impl<'de> Visitor<'de> for AnyText {
-            type Value = Cell<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a text or a number")
-            }
-
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Cell(Cow::Borrowed(text)))
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Cell(Cow::Owned(text.to_owned())))
-            }
-
-            fn visit_f64<E>(self, number: f64) -> Result<Self::Value, E> {
-                Ok(Cell(Cow::Owned(number.to_string())))
-            }
-
-            fn visit_i64<E>(self, number: i64) -> Result<Self::Value, E> {
-                Ok(Cell(Cow::Owned(number.to_string())))
-            }
-
-            fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
-                Ok(Cell(Cow::Owned(number.to_string())))
-            }
-
-            fn visit_bool<E>(self, value: bool) -> Result<Self::Value, E> {
-                Ok(Cell(Cow::Borrowed(if value { "True" } else { "False" })))
-            }
-
-            fn visit_unit<E>(self) -> Result<Self::Value, E> {
-                Ok(Cell(Cow::Borrowed("")))
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                while map.next_entry::<serde::de::IgnoredAny, serde::de::IgnoredAny>()?.is_some() {}
-                Ok(Cell(Cow::Borrowed("")))
-            }
-
-            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-                while list.next_element::<serde::de::IgnoredAny>()?.is_some() {}
-                Ok(Cell(Cow::Borrowed("")))
-            }
-        }
-        deserializer.deserialize_any(AnyText)
-    }
-}
-
-/// All rows of one side of a node, in the order of the file.
-struct Rows<'a>(Vec<(Cow<'a, str>, Cells<'a>)>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Rows<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct AllRows;
-        impl<'de> Visitor<'de> for AllRows {
-            type Value = Rows<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object of rows")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut rows = Vec::new();
-                while let Some(key) = map.next_key::<Cell<'de>>()? {
-                    rows.push((key.0, map.next_value()?));
-                }
-                Ok(Rows(rows))
-            }
-        }
-        deserializer.deserialize_map(AllRows)
-    }
+    let spelled = text.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.');
+    spelled.then(|| text.parse::<f64>().ok()).flatten().map(|value| value * scale)
 }
 
 #[cfg(test)]
