@@ -4,7 +4,7 @@ use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use super::json::{unescape, StringToken};
+use super::json::{unescape, Escapes, StringToken};
 
 /// Set in [`Text::offset`] when the text had escapes and lies in the side buffer.
 const DECODED: u64 = 1 << 63;
@@ -24,7 +24,7 @@ impl Decoded {
     /// Remembers a string of `file`.
     #[inline]
     pub(super) fn keep(&mut self, file: &str, token: StringToken<'_>) -> Text {
-        if token.escaped {
+        if token.escapes == Escapes::Some {
             let start = self.0.len();
             unescape(token.raw, |piece| self.0.push_str(piece));
             return Text { offset: start as u64 | DECODED, length: (self.0.len() - start) as u64 };

@@ -10,7 +10,7 @@ use hashbrown::hash_table::Entry;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::dump_file::Problem;
-use super::json::{self, Scanner, StringToken};
+use super::json::{self, Escapes, Scanner, StringToken};
 use super::names::{Decoded, NameIndex, Text};
 use super::{Error, Source};
 
@@ -140,7 +140,7 @@ impl StackFile {
 }
 
 fn unescaped(token: StringToken<'_>) -> Cow<'_, str> {
-    if !token.escaped {
+    if token.escapes == Escapes::None {
         return Cow::Borrowed(token.raw);
     }
     let mut text = String::with_capacity(token.raw.len());

@@ -74,11 +74,12 @@ struct Group {
 ///
 /// The count keeps `a` apart from `a\0`.
 fn piece(rest: &[u8]) -> u64 {
-    let len = rest.len().min(PIECE);
+    if let Some(bytes) = rest.first_chunk::<8>() {
+        return u64::from_be_bytes(*bytes) & !0xff | (PIECE as u64 + 1);
+    }
     let mut bytes = [0; 8];
-    bytes[..len].copy_from_slice(&rest[..len]);
-    bytes[PIECE] = rest.len().min(PIECE + 1) as u8;
-    u64::from_be_bytes(bytes)
+    bytes[..rest.len()].copy_from_slice(rest);
+    u64::from_be_bytes(bytes) | rest.len() as u64
 }
 
 #[cfg(test)]

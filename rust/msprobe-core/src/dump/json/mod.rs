@@ -16,7 +16,7 @@ mod tests;
 
 pub use parse::parse;
 pub(crate) use plain::plain_end;
-pub use scan::{Fault, Scanner, StringToken};
+pub use scan::{Escapes, Fault, Scanner, StringToken};
 pub use text::unescape;
 pub use value::{Member, Value};
 pub use write::{push_dumps, push_repr, push_str};

@@ -4,7 +4,7 @@ use bumpalo::collections::Vec;
 use bumpalo::Bump;
 
 use super::number::float;
-use super::scan::{Fault, Number, Scanner, StringToken};
+use super::scan::{Escapes, Fault, Number, Scanner, StringToken};
 use super::text::unescape;
 use super::value::{Member, Value};
 
@@ -99,7 +99,7 @@ fn scalar<'t: 'a, 'a>(scanner: &mut Scanner<'t>, bump: &'a Bump) -> Result<Value
 /// The text of a string, borrowed if it has no escapes.
 #[inline]
 fn text<'a>(token: StringToken<'a>, bump: &'a Bump) -> &'a str {
-    if !token.escaped {
+    if token.escapes == Escapes::None {
         return token.raw;
     }
     let mut text = bumpalo::collections::String::with_capacity_in(token.raw.len(), bump);

@@ -18,7 +18,19 @@ pub struct StringToken<'a> {
     /// The text between the quotes.
     pub raw: &'a str,
     /// Whether it holds escapes.
-    pub escaped: bool,
+    pub escapes: Escapes,
+}
+
+/// Whether a string holds escapes.
+///
+/// As large as a register: what is stored as a byte and copied with its neighbours as a word makes the processor wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Escapes {
+    /// It stands in the text as it is.
+    None,
+    /// At least one.
+    Some,
 }
 
 /// A number as it stands in the text.
@@ -174,7 +186,7 @@ impl<'a> Scanner<'a> {
         if self.peek() == b'"' {
             let raw = &self.text[start..self.at];
             self.at += 1;
-            return Ok(StringToken { raw, escaped: false });
+            return Ok(StringToken { raw, escapes: Escapes::None });
         }
         self.rest_of_string(start)
     }
@@ -187,7 +199,7 @@ impl<'a> Scanner<'a> {
                 b'"' => {
                     let raw = &self.text[start..self.at];
                     self.at += 1;
-                    return Ok(StringToken { raw, escaped: true });
+                    return Ok(StringToken { raw, escapes: Escapes::Some });
                 }
                 b'\\' => self.escape()?,
                 _ => return Err(self.fault("control character in a string")),

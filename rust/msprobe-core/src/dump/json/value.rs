@@ -1,7 +1,9 @@
 //! A parsed JSON value, borrowed from the file and from a bump arena.
 
-/// One JSON value. Copying it is free: texts, lists and objects are borrowed.
+/// One JSON value. Copying it is free: texts, lists and objects are borrowed, and it is made of whole words (a tag of one byte
+/// would be stored as such and copied with its neighbours, for which the processor waits).
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(u64)]
 pub enum Value<'a> {
     /// `null`
     Null,

@@ -37,7 +37,7 @@ pub enum RowKind {
 
 /// The fields that the rules know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
+#[repr(usize)]
 pub enum Field {
     /// `type`
     Type,
