@@ -47,8 +47,9 @@ impl<'f> Direct<'f> {
         let Some(((first_row, first), (last_row, last))) = end("ASC")?.zip(end("DESC")?) else { return Ok(None) };
         let rows_before = first_row.checked_sub(first);
         let in_one_piece = rows_before.is_some() && rows_before == last_row.checked_sub(last);
+        let in_range = first >= 0 && last <= i64::from(u32::MAX);
         let given_up = AtomicBool::new(false);
-        Ok(rows_before.filter(|_| in_one_piece && first >= 0).map(|rows_before| Direct {
+        Ok(rows_before.filter(|_| in_one_piece && in_range).map(|rows_before| Direct {
             pages,
             place,
             side,
@@ -62,6 +63,11 @@ impl<'f> Direct<'f> {
     /// What a thread needs to read nodes.
     pub fn walk(&self) -> Walk<'f> {
         self.pages.walk()
+    }
+
+    /// How many nodes of orders `from..to` there are if this reads them all.
+    pub fn expected(&self, from: i64, to: i64) -> i64 {
+        (to.min(self.last + 1) - from.max(self.first)).max(0)
     }
 
     /// Calls `each` with order and record of the nodes of orders `from..to` until it breaks.

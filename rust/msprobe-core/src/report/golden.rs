@@ -39,19 +39,22 @@ impl<'f> GoldenCount<'f> {
     /// Counts.
     pub fn count(self) -> Result<GoldenNodes> {
         let place = (self.place.step, self.place.rank);
+        let sql = "SELECT count(*) FROM tb_nodes WHERE step = ?1 AND rank = ?2 AND data_source = 'Bench'";
+        let all = self.number(sql, place)?;
         if self.indexed_by_match {
-            let sql = "SELECT count(*) FROM tb_nodes WHERE step = ?1 AND rank = ?2 AND data_source = 'Bench'";
-            return Ok(GoldenNodes { all: self.number(sql, place)?, unmatched: self.number(UNMATCHED_BY_INDEX, place)? });
+            // An index of those columns that serves for some rows only is refused.
+            if let Ok(unmatched) = self.number(UNMATCHED_BY_INDEX, place) {
+                return Ok(GoldenNodes { all, unmatched });
+            }
         }
         if let Some(direct) = &self.direct {
-            if let Ok(counted) = direct.count() {
+            if let Some(counted) = direct.count().ok().filter(|counted| counted.all == all) {
                 direct.check_unchanged()?;
                 return Ok(counted);
             }
         }
-        let all = "SELECT count(*) FROM tb_nodes WHERE step = ?1 AND rank = ?2 AND data_source = 'Bench'";
-        let unmatched = format!("{all} AND coalesce(up_node, '') <> '' AND coalesce(matched_node_link, '') IN ('', '[]')");
-        Ok(GoldenNodes { all: self.number(all, place)?, unmatched: self.number(&unmatched, place)? })
+        let unmatched = format!("{sql} AND coalesce(up_node, '') <> '' AND coalesce(matched_node_link, '') IN ('', '[]')");
+        Ok(GoldenNodes { all, unmatched: self.number(&unmatched, place)? })
     }
 
     fn number(&self, sql: &str, params: impl Params) -> Result<u64> {

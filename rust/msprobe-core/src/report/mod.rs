@@ -17,6 +17,8 @@
 
 mod answer;
 mod candidate;
+#[cfg(test)]
+mod differential;
 mod direct;
 mod drift;
 mod error;

@@ -33,7 +33,7 @@ pub(super) struct RankWalked {
 }
 
 /// Nodes of the golden side.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct GoldenNodes {
     /// All of them, the root too.
     pub all: u64,

@@ -5,7 +5,7 @@ use super::direct::Direct;
 use super::error::{Error, Result};
 use super::file::{Place, VisFile};
 use crate::facts::{for_each_row, tensor_epsilon, Cells, NodeFacts, Verdict};
-use crate::visdb::pages::Walk;
+use crate::visdb::pages::{Unusual, Walk};
 use crate::visdb::{partner_of, OverflowLevel, Side, Task};
 use crossbeam_channel::{bounded, Receiver, Sender};
 use rusqlite::types::{FromSql, FromSqlError, ValueRef};
@@ -172,16 +172,26 @@ impl<'a> Reader<'a> {
     fn nodes(&self, pages: Option<&mut Walk<'_>>, mut from: i64, to: i64, mut each: impl FnMut(&NodeFacts) -> bool) -> Result<()> {
         let mut node = NodeFacts::new("", "");
         if let Some((direct, pages)) = self.direct.zip(pages) {
-            let read = direct.nodes(pages, from, to, |order, cells| {
-                // What is wrong with a node is told by SQLite.
-                if self.node(&mut node, cells).is_err() {
-                    return None;
-                }
-                from = order + 1;
-                Some(each(&node))
-            });
+            let start = from;
+            // Nodes of an order that another has too stand somewhere else.
+            let read = if self.count(start, to)? == direct.expected(start, to) {
+                direct.nodes(pages, start, to, |order, cells| {
+                    // What is wrong with a node is told by SQLite.
+                    if self.node(&mut node, cells).is_err() {
+                        return None;
+                    }
+                    from = order + 1;
+                    Some(each(&node))
+                })
+            } else {
+                Err(Unusual)
+            };
             if read.is_ok() {
                 return Ok(());
+            }
+            // Others may stand in the place of missing ones.
+            if from > start && self.count(start, from)? != direct.expected(start, from) {
+                return Err(Error::unreadable(self.path, format!("two nodes before node_order {from} have the same one; write it again")));
             }
         }
         let sql = format!(
@@ -203,6 +213,15 @@ impl<'a> Reader<'a> {
             }
         }
         Ok(())
+    }
+
+    /// How many nodes of orders `from..to` the index knows.
+    fn count(&self, from: i64, to: i64) -> Result<i64> {
+        let fail = Error::sqlite(self.path);
+        let sql =
+            "SELECT count(*) FROM tb_nodes WHERE step = ?1 AND rank = ?2 AND data_source = 'NPU' AND node_order >= ?3 AND node_order < ?4";
+        let mut statement = self.conn.prepare_cached(sql).map_err(&fail)?;
+        statement.query_row((self.place.step, self.place.rank, from, to), |row| row.get(0)).map_err(&fail)
     }
 
     /// Reads a node into `node`.

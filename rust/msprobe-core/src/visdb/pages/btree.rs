@@ -46,8 +46,10 @@ impl<'f> Tree<'f> {
         to: i64,
         mut each: impl FnMut(i64, &[u8]) -> Result<ControlFlow<()>, Unusual>,
     ) -> Result<(), Unusual> {
-        // Every page of a sound tree has rows, and interior ones have several children.
-        self.left = usize::try_from(to.saturating_sub(from)).unwrap_or(0).saturating_mul(2).saturating_add(4 * DEEPEST);
+        // Every page of a sound tree has rows, interior ones have several children, and none is met twice.
+        let rows = usize::try_from(to.saturating_sub(from)).unwrap_or(0);
+        let pages = usize::try_from(self.layout.pages).unwrap_or(usize::MAX);
+        self.left = rows.saturating_mul(2).saturating_add(4 * DEEPEST).min(pages);
         let mut way: Vec<Step> = Vec::with_capacity(DEEPEST);
         let mut number = root;
         let mut next = from;

@@ -95,6 +95,8 @@ pub(crate) struct NodePages {
 struct Seen {
     size: u64,
     modified: Option<SystemTime>,
+    /// Holds a counter of changes, because clocks of some file systems tick once a second.
+    header: [u8; 100],
 }
 
 /// Bytes of a page, those of them that are not set aside for extensions, and pages of the file.
@@ -110,9 +112,8 @@ impl NodePages {
     pub fn open(path: &Path, connection: &Connection) -> Result<Option<Self>> {
         let fail = |error| explain(path, error);
         let Some((file, _)) = open_regular(path).map_err(Error::io(path, "open"))? else { return Ok(None) };
-        let seen = Seen::of(&file).map_err(Error::io(path, "open"))?;
-        let mut header = [0; 100];
-        if file.read_exact_at(&mut header, 0).is_err() || has_log(path) {
+        let Ok(seen) = Seen::of(&file) else { return Ok(None) };
+        if has_log(path) {
             return Ok(None);
         }
         let sql = "SELECT rootpage FROM sqlite_schema WHERE type = 'table' AND name = 'tb_nodes'";
@@ -120,7 +121,7 @@ impl NodePages {
         if !has_usual_columns(connection).map_err(fail)? {
             return Ok(None);
         }
-        let found = root.zip(Layout::of(&header, seen.size));
+        let found = root.zip(Layout::of(&seen.header, seen.size));
         Ok(found.map(|(root, layout)| NodePages { path: path.to_owned(), file, seen, root, layout }))
     }
 
@@ -155,7 +156,9 @@ impl Walk<'_> {
 impl Seen {
     fn of(file: &File) -> std::io::Result<Self> {
         let metadata = file.metadata()?;
-        Ok(Seen { size: metadata.len(), modified: metadata.modified().ok() })
+        let mut header = [0; 100];
+        file.read_exact_at(&mut header, 0)?;
+        Ok(Seen { size: metadata.len(), modified: metadata.modified().ok(), header })
     }
 }
 
@@ -174,13 +177,19 @@ impl Layout {
     }
 }
 
-/// Whether the table has the columns of msProbe and no others.
+/// Whether the table has the columns of msProbe and no others, all of which stand in its rows.
 fn has_usual_columns(connection: &Connection) -> rusqlite::Result<bool> {
-    let mut statement = connection.prepare("SELECT name, type, hidden FROM pragma_table_xinfo('tb_nodes') ORDER BY cid")?;
+    if connection.prepare("SELECT rowid FROM tb_nodes").is_err() {
+        // WITHOUT ROWID: the rows stand in the b-tree of an index.
+        return Ok(false);
+    }
+    let mut statement = connection.prepare("SELECT name, type, hidden, pk FROM pragma_table_xinfo('tb_nodes') ORDER BY cid")?;
     let mut rows = statement.query([])?;
     for (name, kind) in COLUMNS {
         let Some(row) = rows.next()? else { return Ok(false) };
-        if row.get::<_, String>(0)? != name || row.get::<_, String>(1)? != kind || row.get::<_, i64>(2)? != 0 {
+        // A key that is an integer is the number of the row, and the row does not repeat it.
+        let elsewhere = row.get::<_, i64>(2)? != 0 || kind == "INTEGER" && row.get::<_, i64>(3)? != 0;
+        if row.get::<_, String>(0)? != name || row.get::<_, String>(1)? != kind || elsewhere {
             return Ok(false);
         }
     }

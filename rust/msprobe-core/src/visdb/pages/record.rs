@@ -62,7 +62,11 @@ impl<'a> Record<'a> {
             1..=4 => integer(kind as usize),
             5 => integer(6),
             6 => integer(8),
-            7 => ValueRef::Real(f64::from_be_bytes(self.bytes[start..start + 8].try_into().expect("eight bytes"))),
+            7 => match f64::from_be_bytes(self.bytes[start..start + 8].try_into().expect("eight bytes")) {
+                // SQLite knows no NaN.
+                number if number.is_nan() => ValueRef::Null,
+                number => ValueRef::Real(number),
+            },
             8 => ValueRef::Integer(0),
             9 => ValueRef::Integer(1),
             text if text % 2 == 1 => ValueRef::Text(&self.bytes[start..start + (text as usize - 13) / 2]),

@@ -130,6 +130,10 @@ fn the_reading_stops_when_told() {
 
 #[test]
 fn what_is_unusual_is_left_to_sqlite() {
+    let remade = |usual: &str, other: &str| {
+        let sql = if usual.is_empty() { NODES_SQL.to_owned() } else { NODES_SQL.replace(usual, other) };
+        format!("DROP TABLE tb_nodes; {sql}")
+    };
     for (what, usual) in [
         ("", true),
         ("DROP TABLE tb_nodes; CREATE TABLE tb_nodes (id, node_order)", false),
@@ -137,6 +141,9 @@ fn what_is_unusual_is_left_to_sqlite() {
         ("ALTER TABLE tb_nodes ADD COLUMN more TEXT AS (id)", false),
         ("ALTER TABLE tb_nodes RENAME COLUMN id TO name", false),
         ("PRAGMA journal_mode = WAL; INSERT INTO other VALUES (1)", false),
+        (&remade("", ""), true),
+        (&remade("is_distributed INTEGER\n)", "is_distributed INTEGER\n) WITHOUT ROWID"), false),
+        (&remade("id TEXT PRIMARY KEY", "id TEXT").replace("modified INTEGER NOT NULL", "modified INTEGER PRIMARY KEY"), false),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.vis.db");
@@ -164,6 +171,53 @@ fn a_tree_that_leads_around_in_circles_ends() {
     std::fs::write(&path, bytes).unwrap();
     let pages = NodePages::open(&path, &connection).unwrap().unwrap();
     assert_eq!(through_pages(&pages, i64::MAX - 10, i64::MAX), Err(Unusual));
+}
+
+#[test]
+fn a_tree_of_empty_pages_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.vis.db");
+    let connection = written(&path, 512, &vec![text(400); 200]);
+    let root: usize = connection.query_row("SELECT rootpage FROM sqlite_schema WHERE name = 'tb_nodes'", [], |row| row.get(0)).unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
+    // Eighteen pages, each of which leads to the next one 200 times, and the last to a leaf without rows: 200^18 ways.
+    let below = (20..).filter(|number| *number != root).take(18);
+    let ways: Vec<usize> = std::iter::once(root).chain(below).collect();
+    for (at, number) in ways.iter().enumerate() {
+        let page = &mut bytes[(number - 1) * 512..number * 512];
+        page.fill(0);
+        let Some(child) = ways.get(at + 1) else {
+            page[0] = 13;
+            continue;
+        };
+        page[0] = 5;
+        page[4] = 200;
+        page[8..12].copy_from_slice(&(*child as u32).to_be_bytes());
+        // All cells are one: the child's number, and as its key the largest number.
+        (0..200).for_each(|cell| page[12 + 2 * cell..][..2].copy_from_slice(&490u16.to_be_bytes()));
+        page[490..494].copy_from_slice(&(*child as u32).to_be_bytes());
+        page[494..503].copy_from_slice(&[0xbf, 255, 255, 255, 255, 255, 255, 255, 255]);
+    }
+    std::fs::write(&path, bytes).unwrap();
+    let pages = NodePages::open(&path, &connection).unwrap().unwrap();
+    assert_eq!(through_pages(&pages, 0, i64::MAX - 1), Err(Unusual));
+}
+
+#[test]
+fn what_is_no_number_is_null() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.vis.db");
+    let connection = written(&path, 4096, &vec![text(100); 3]);
+    connection.execute("UPDATE tb_nodes SET precision_index = 1.2345678", []).unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    let number = 1.234_567_8_f64.to_be_bytes();
+    let at = bytes.windows(8).position(|window| window == number).unwrap();
+    std::fs::write(&path, [&bytes[..at], &f64::NAN.to_be_bytes(), &bytes[at + 8..]].concat()).unwrap();
+    let connection = Connection::open(&path).unwrap();
+    let pages = NodePages::open(&path, &connection).unwrap().unwrap();
+    let rows = through_pages(&pages, i64::MIN, i64::MAX).unwrap();
+    assert!(rows.iter().any(|row| row.1[column("precision_index")] == Value::Null));
+    assert_eq!(rows, through_sqlite(&connection, i64::MIN, i64::MAX));
 }
 
 #[test]

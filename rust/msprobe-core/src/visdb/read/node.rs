@@ -137,7 +137,6 @@ impl<'a> NodeRef<'a> {
     }
 }
 
-/// A JSON list of texts; the empty text is an empty list.
 /// Name of the partner that a `matched_node_link` leads to.
 pub(crate) fn partner_of(link: &str) -> Option<Cow<'_, str>> {
     // A link holds the whole way down. Its end alone is read where that needs no unescaping.
@@ -148,6 +147,7 @@ pub(crate) fn partner_of(link: &str) -> Option<Cow<'_, str>> {
     }
 }
 
+/// A JSON list of texts; the empty text is an empty list.
 fn names(json: &str) -> Option<Vec<Cow<'_, str>>> {
     if json.is_empty() {
         return Some(Vec::new());
