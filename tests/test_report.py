@@ -166,6 +166,22 @@ def test_overflow_is_named_without_a_golden_run(msprobe: Command, tmp_path: Path
     assert any(line.startswith("first overflow ") for line in done.out.splitlines())
 
 
+def test_overflow_is_counted_for_the_target_alone(msprobe: Command, tmp_path: Path) -> None:
+    sides = unpacked() / "ms_cnn_nan"
+    healthy, broken = sides / "golden", sides / "target"
+    told = msprobe("graph_visualize", "-tp", healthy, "-gp", broken, "-o", tmp_path, "-oc")
+    assert "overflow none" in told.out.splitlines()
+    (file,) = tmp_path.iterdir()
+    assert "overflow" not in msprobe("report", file).out
+
+
+def test_what_is_not_compared_has_no_verdict_and_no_partner_to_miss(msprobe: Command) -> None:
+    told = msprobe("report", DATA / "visdb" / "build_overflow.vis.db", "--only", "overflow").out.splitlines()
+    listed = [line.split() for line in told if re.match(r" {4} *\d", line)]
+    assert {tuple(words[2:]) for words in listed} <= {("critical",), ("high",), ("medium",)}
+    assert len(listed) == 5
+
+
 def compared(file: Path) -> set[str]:
     """Target nodes with a difference that is a number."""
     with sqlite3.connect(file) as database:
@@ -319,3 +335,21 @@ def test_colours_without_a_difference_are_explained(pair: str, told: str, msprob
     done = msprobe("report", restored(recorded(pair), tmp_path / "x.vis.db"))
     hint = f"hint     the coloured nodes differ no more than noise, the nearest no more than {told}: docs/noise.md"
     assert [line for line in done.out.splitlines() if line.startswith("hint")] == ([hint] if told else [])
+
+
+def test_colours_without_another_number_are_explained(msprobe: Command, tmp_path: Path) -> None:
+    """Checkpointing takes requires_grad from what is computed anew; the numbers stay."""
+    told = msprobe("report", restored(recorded("ckpt_reentrant"), tmp_path / "x.vis.db")).out.splitlines()
+    assert any(line.startswith("first difference   none: identical wherever nodes face each other; ") for line in told)
+    assert [line.split("; ")[0] for line in told if line.startswith("hint")] == ["hint     the coloured nodes hold the same numbers"]
+
+
+def test_a_way_that_was_gone_is_not_proposed(msprobe: Command, tmp_path: Path) -> None:
+    folder = unpacked() / "structure_extra_layer"
+
+    def hints(*words: str) -> list[str]:
+        done = msprobe("graph_visualize", "-tp", folder / "target", "-gp", folder / "golden", "-o", tmp_path, *words)
+        return [line for line in done.out.splitlines() if line.startswith("hint")]
+
+    assert len(hints()) == 1
+    assert not hints("--match", "align")

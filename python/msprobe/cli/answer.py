@@ -104,11 +104,14 @@ def worst_first(parts: list[Part]) -> list[Part]:
 
 def lines(summary: Summary, overflow_check: bool = False) -> Iterator[str]:
     """The answer a person reads first; `overflow_check`: somebody asked for overflow."""
-    parts, total, compare = summary["parts"], totals(summary), summary["compare"]
+    parts, total, compare, report = summary["parts"], totals(summary), summary["compare"], summary["report"]
+    # Of the target alone, as `report` and the viewer count; the JSON document counts both sides.
+    levels = report["totals"]["overflow"] if report else total
     if len(parts) > 1:
         width = max(len(place(part)) for part in parts)
+        ranks = {(rank["step"], rank["rank"]): rank["counts"]["overflow"] for rank in report["ranks"]} if report else {}
         for part in worst_first(parts):
-            yield f"{place(part):<{width}}   {_one_rank(part, compare)}"
+            yield f"{place(part):<{width}}   {_one_rank(part, compare, ranks.get((part['step'], part['rank']), part['overflow']))}"
         yield ""
     where = places(parts)
     kind = [summary["mode"] or summary["task"] or "", summary["target_framework"] or ""]
@@ -120,15 +123,15 @@ def lines(summary: Summary, overflow_check: bool = False) -> Iterator[str]:
         unmatched = [f"only in target {total['only_target']:,}", f"only in golden {total['only_golden']:,}"]
         yield _line("matched", f"{total['matched']:,}{_ways(total)}", *unmatched)
         if total["only_target"] > total["matched"] and total["only_golden"]:
-            yield _line("hint", "most nodes have no partner: do the names differ? --match align, -fm and -lm find others")
+            yield from _other_ways(total)
         yield _line("verdict", *(f"{total[name]:,} {name.replace('_', ' ')}" for name in VERDICTS))
     if summary["mode"] == "tensor":
         yield _line("tensors", *(f"{total[f'tensors_{name}']:,} {name.replace('_', ' ')}" for name in TENSORS))
-    if any(total[level] for level in LEVELS):
-        yield _line("overflow", *(f"{total[level]:,} {level}" for level in LEVELS))
+    if any(levels[level] for level in LEVELS):
+        yield _line("overflow", *(f"{levels[level]:,} {level}" for level in LEVELS))
     elif overflow_check:
         yield _line("overflow", "none")
-    if report := summary["report"]:
+    if report:
         from msprobe.cli import difference
 
         yield from difference.lines(report)
@@ -158,12 +161,20 @@ def _ways(total: dict[str, int]) -> str:
     return f" ({', '.join(ways)})" if total["matched"] > total["matched_by_name"] else ""
 
 
-def _one_rank(part: Part, compare: bool) -> str:
+def _other_ways(total: dict[str, int]) -> Iterator[str]:
+    """What else finds partners, if most nodes have none."""
+    if total["matched_by_alignment"]:
+        return
+    ways = "--match align finds" if total["matched_by_mapping"] else "--match align, -fm and -lm find"
+    yield _line("hint", f"most nodes have no partner: do the names differ? {ways} others")
+
+
+def _one_rank(part: Part, compare: bool, overflow: dict[str, int]) -> str:
     words = [f"{part['target_nodes']:,} nodes"]
     if compare:
         words.append(f"matched {part['matched']:,}")
         words += [f"{part['verdicts'][name]:,} {name.replace('_', ' ')}" for name in VERDICTS]
-    words += [f"{part['overflow'][level]:,} {level}" for level in LEVELS if part["overflow"][level]]
+    words += [f"{overflow[level]:,} {level}" for level in LEVELS if overflow[level]]
     return "   ".join(words)
 
 

@@ -29,6 +29,9 @@ EPSILONS = {"bfloat16": 2.0**-7, "float16": 2.0**-10, "float32": 2.0**-23}
 def _within_noise(report: dict[str, Any]) -> Iterator[str]:
     """Why nodes have a colour although nothing is beyond noise."""
     misses = [rank["nearest_miss"] for rank in report["ranks"]]
+    if misses and all(miss and miss["why"] == "identical" for miss in misses):
+        yield "hint     the coloured nodes hold the same numbers; export says what else differs (message), such as requires_grad"
+        return
     if report["totals"]["beyond_noise"] or not all(miss and miss["why"] == "within_noise" for miss in misses):
         return
     if report["noise"]["method"] == "twin":
@@ -137,7 +140,9 @@ def miss(rank: dict[str, Any]) -> str:
     if found is None or found["why"] == "nothing_compared":
         return "nothing to compare"
     if found["why"] == "identical":
-        return f"identical; {looked}"
+        counts = rank["counts"]
+        where = " wherever nodes face each other" if counts["only_target"] or counts["only_golden"] else ""
+        return f"identical{where}; {looked}"
     node = found["node"]["node"]
     told = f"{share(found['error'])} apart, noise {share(found['noise'], 1)}"
     if found["why"] == "grew_slowly":

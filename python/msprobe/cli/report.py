@@ -107,16 +107,18 @@ def lines(answer: dict[str, Any]) -> Iterator[str]:
         for other, count in alike.gradients(rank["runner_ups"]):
             yield f"runner-up          {difference.heading(other, steps)}{alike.further(count)}"
     for rank in ranks:
-        yield from _listed(rank, several=len(ranks) > 1)
+        yield from _listed(rank, several=len(ranks) > 1, compared=answer["graph_type"] != "build")
 
 
-def _listed(rank: dict[str, Any], several: bool) -> Iterator[str]:
+def _listed(rank: dict[str, Any], several: bool, compared: bool) -> Iterator[str]:
     """The nodes that `--only` asked for."""
     listed: list[dict[str, Any]] = rank.get("listed", [])
     if several and listed:
         yield f"step{rank['step']}/rank{rank['rank']}"
     for node, count in alike.gradients(listed):
-        words = [node["verdict"] or "not compared", node["overflow"] or "", "" if node["matched"] else "no partner"]
+        words = [node["overflow"] or ""]
+        if compared:
+            words = [node["verdict"] or "not compared", *words, "" if node["matched"] else "no partner"]
         yield f"  {node['order'] + 1:>8,}  {node['node']}   {'   '.join(word for word in words if word)}{alike.further(count)}"
     if (more := rank.get("listed_total", 0) - len(listed)) > 0:
         yield f"  and {more:,} more; --top shows them"
