@@ -188,6 +188,14 @@ def test_fail_on(dump: str, limit: str, status: int, msprobe: Command, tmp_path:
     assert same.status == 0
 
 
+def test_a_gate_that_cannot_close_says_so(msprobe: Command, tmp_path: Path) -> None:
+    target = unpacked() / "llama_perturbed" / "target"
+    done = msprobe("graph_visualize", "-tp", target, "-o", tmp_path, "--fail-on", "error")
+    assert (done.status, "--fail-on without -gp has no effect" in done.err) == (0, True)
+    done = msprobe("graph_visualize", "-tp", target, "-gp", target, "-o", tmp_path, "--noise-twin", target)
+    assert (done.status, "--noise-twin is the golden run itself" in done.err) == (0, True)
+
+
 @pytest.mark.parametrize("command", ["report", "tree"])
 def test_json_document_of_a_file_that_cannot_be_read(command: str, msprobe: Command, tmp_path: Path) -> None:
     done = msprobe(command, tmp_path / "nowhere.vis.db", "--json")

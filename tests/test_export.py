@@ -60,6 +60,7 @@ def test_page_of_a_recorded_comparison(msprobe: Command, tmp_path: Path) -> None
     assert re.search(r"9 error\s+26 warning\s+318 pass", page.text)
     assert len(re.findall(r'<i class="[neupw]" title', text)) == 471
     assert "mlp.fc2" in page.text
+    assert "comparison (statistics)" in page.text
     assert page.text.count("first difference") >= 1
     assert (tmp_path / "report.html").stat().st_mode & 0o777 == 0o640
 

@@ -68,7 +68,7 @@ def test_shares_have_no_exponent(value: float | None, told: str) -> None:
 def test_elements_are_told_in_words() -> None:
     tensor: dict[str, Any] = {"equal": 0.0, "largest_at": "[3]", "ulp": 2.0, "nan": [1, 0], "infinite": [0, 0]}
     assert evidence.elements(tensor) == (
-        "no element is the same to the bit; largest distance at [3], 2 units in the last place; NaN in target 1, in golden 0"
+        "no element is the same to the bit; largest distance at [3]; at most 2 units in the last place apart; NaN in target 1, in golden 0"
     )
     assert evidence.elements({**tensor, "equal": 0.9999}).startswith("99.9 % of the elements are the same")
     assert evidence.elements({**tensor, "equal": 0.0002}).startswith("fewer than 0.1 % of the elements are")

@@ -60,6 +60,8 @@ COUNTS = ("target_nodes", "golden_nodes", "matched", "only_target", "only_golden
 WAYS = ("name", "fuzzy", "mapping", "alignment")
 VERDICTS = ("error", "warning", "pass", "not_compared")
 LEVELS = ("critical", "high", "medium")
+MODES = {"summary": "statistics", "all": "tensor"}
+"""What a file calls by other words than dumps and people."""
 TENSORS = ("compared", "not_compared")
 
 

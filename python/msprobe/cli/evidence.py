@@ -73,8 +73,10 @@ def elements(tensor: dict[str, Any]) -> str:
     """What the elements of a pair of tensors show."""
     words = [f"{_equal(tensor['equal'])} the same to the bit"]
     if tensor["largest_at"]:
-        ulp = "" if tensor["ulp"] is None else f", {tensor['ulp']:.3g} units in the last place"
-        words.append(f"largest distance at {tensor['largest_at']}{ulp}")
+        words.append(f"largest distance at {tensor['largest_at']}")
+        # Often of another element, a smaller one.
+        if tensor["ulp"] is not None:
+            words.append(f"at most {tensor['ulp']:.3g} units in the last place apart")
     for name, (target, golden) in (("NaN", tensor["nan"]), ("infinite", tensor["infinite"])):
         if target or golden:
             words.append(f"{name} in target {target:,}, in golden {golden:,}")

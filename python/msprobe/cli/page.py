@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from msprobe.cli import difference
-from msprobe.cli.answer import LEVELS, VERDICTS
+from msprobe.cli.answer import LEVELS, MODES, VERDICTS
 
 MOST_LISTED = 50
 """Nodes of each kind that are listed above the tree."""
@@ -82,7 +82,7 @@ def _kind(answer: dict[str, Any]) -> str:
     total = answer["totals"]
     if answer["graph_type"] == "build":
         return f"a single graph of {total['target_nodes']:,} nodes"
-    return f"comparison ({answer['task']}) of {total['target_nodes']:,} with {total['golden_nodes']:,} nodes"
+    return f"comparison ({MODES.get(answer['task'], answer['task'])}) of {total['target_nodes']:,} with {total['golden_nodes']:,} nodes"
 
 
 def _lines(answer: dict[str, Any]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from msprobe.cli import alike, difference, finished, log
-from msprobe.cli.answer import LEVELS, VERDICTS, failure, places
+from msprobe.cli.answer import LEVELS, MODES, VERDICTS, failure, places
 from msprobe.cli.exits import Exit, Refusal
 
 EXAMPLES = """\
@@ -28,10 +28,6 @@ Exit status: 0 done, 1 failed, 2 wrong usage, 4 --fail-on.
 
 LOOK = "What to look at"
 OUTPUT = "Output"
-
-
-MODES = {"summary": "statistics", "all": "tensor"}
-"""What a file calls by other words than dumps and people."""
 
 
 def report(

@@ -124,6 +124,10 @@ def check(options: Options) -> Iterator[str]:
         yield f"{', '.join(given)} without -gp has no effect"
     if options.algorithms and not options.golden:
         yield "--algorithms without -gp has no effect"
+    if options.fail_on and not options.golden:
+        yield "--fail-on without -gp has no effect: one dump alone has no verdicts"
+    if options.noise_twin and options.golden and os.path.realpath(options.noise_twin) == os.path.realpath(options.golden):
+        yield "--noise-twin is the golden run itself, so it shows no noise"
     if unused := merge.given():
         yield f"{', '.join(unused)} without --rank_size has no effect"
     if options.file_type == "json":
