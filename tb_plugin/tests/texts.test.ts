@@ -2,7 +2,20 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { isKey, TEXTS, text } from '../src/core/i18n';
-import { contrast, palette } from '../src/core/palette';
+import { palette } from '../src/core/palette';
+
+/** Contrast of two `#rrggbb` colours by relative luminance (WCAG 2.2). */
+function contrast(one: string, two: string): number {
+  const light = (colour: string): number => {
+    const channel = (at: number): number => {
+      const value = Number.parseInt(colour.slice(at, at + 2), 16) / 255;
+      return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+    };
+    return 0.2126 * channel(1) + 0.7152 * channel(3) + 0.0722 * channel(5);
+  };
+  const [a, b] = [light(one), light(two)];
+  return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+}
 
 function* sources(folder: string): Generator<string> {
   for (const name of readdirSync(folder)) {

@@ -5,7 +5,7 @@ export interface Partner {
   name: string;
 }
 
-export interface Partners {
+interface Partners {
   kind: 'send' | 'receive' | 'send_receive';
   list: Partner[];
 }

@@ -18,7 +18,7 @@ const AROUND = 500;
 /** Nodes whose children are asked for at once; an address has no room for more. */
 const PARENTS = 2500;
 
-export const SIDES = ['target', 'golden'] as const;
+const SIDES = ['target', 'golden'] as const;
 
 export const other = (side: SideName): SideName => (side === 'target' ? 'golden' : 'target');
 

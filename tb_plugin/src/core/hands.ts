@@ -6,7 +6,7 @@ import { zoomAt } from './view';
 /** Pixels a pointer may stray and still have clicked. */
 const STRAY = 4;
 
-export interface Ground {
+interface Ground {
   /** The view now. */
   view(): View;
   move(view: View): void;

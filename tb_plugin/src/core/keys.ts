@@ -2,7 +2,7 @@
 
 import type { Store } from './store.svelte';
 
-export function isTyping(target: EventTarget | null): boolean {
+function isTyping(target: EventTarget | null): boolean {
   const element = target instanceof HTMLElement ? target : null;
   return element !== null && (element.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(element.tagName));
 }

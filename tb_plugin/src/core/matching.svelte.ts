@@ -5,7 +5,7 @@ import { asProblem } from './state';
 import type { Store } from './store.svelte';
 import type { EditDone, MatchState, SideName } from './types';
 
-export type Action =
+type Action =
   | { match: { target: string; golden: string; descendants: boolean } }
   | { unmatch: { target: string; golden: string; descendants: boolean } }
   | { import: { config: string } }

@@ -24,7 +24,7 @@ export function cutMiddle(text: string, most: number): string {
   return `${text.slice(0, head)}…${text.slice(text.length - tail)}`;
 }
 
-export interface Frame {
+interface Frame {
   text: string;
   file: string;
   line: number | null;

@@ -1,7 +1,7 @@
 /** Numbers as people read them; the exact text stays in the tooltip. */
 
 /** Stands for NaN and infinities in the server's series. */
-export const BEYOND = 1e30;
+const BEYOND = 1e30;
 
 /** Six significant digits, without changing texts that are not numbers. */
 export function shortNumber(text: string): string {

@@ -4,7 +4,7 @@ import { label } from './names';
 import type { TreeNode } from './tree';
 import type { NodeTable, PairsAnswer } from './types';
 
-export interface PairSide {
+interface PairSide {
   id: number;
   name: string;
   label: string;

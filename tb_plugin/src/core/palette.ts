@@ -107,19 +107,6 @@ export function variables(colours: Palette): string {
   return parts.join(';');
 }
 
-/** Relative luminance contrast of two `#rrggbb` colours. */
-export function contrast(one: string, two: string): number {
-  const light = (colour: string): number => {
-    const channel = (at: number): number => {
-      const value = Number.parseInt(colour.slice(at, at + 2), 16) / 255;
-      return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
-    };
-    return 0.2126 * channel(1) + 0.7152 * channel(3) + 0.0722 * channel(5);
-  };
-  const [a, b] = [light(one), light(two)];
-  return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-}
-
 /** How bad a status is, the least first: not compared, pass, unmatched, warning, error. */
 export const RANK: readonly number[] = [0, 1, 3, 4, 2];
 

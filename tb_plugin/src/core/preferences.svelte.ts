@@ -2,7 +2,7 @@
 
 import { pickLanguage, type Language } from './i18n';
 
-export type ThemeName = 'light' | 'dark' | 'auto';
+type ThemeName = 'light' | 'dark' | 'auto';
 
 export class Preferences {
   lang = $state<Language>(pickLanguage());

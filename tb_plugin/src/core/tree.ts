@@ -3,7 +3,10 @@
 import { label, textWidth } from './names';
 import type { Children, NodeTable, SideName } from './types';
 
-export interface TreeNode {
+const NOTHING = [0, 0, 0] as const;
+
+/** A node of one shape, whatever is known of it: thousands of them come at once. */
+export class TreeNode {
   readonly id: number;
   readonly name: string;
   readonly label: string;
@@ -11,23 +14,37 @@ export interface TreeNode {
   readonly labelWidth: number;
   readonly kind: number;
   readonly kids: number;
-  status: number;
-  overflow: number;
   readonly micro: number;
-  pair: number;
-  edited: boolean;
-  worst: number;
-  flood: number;
-  /** Warnings, errors, unmatched below. */
-  below: readonly [number, number, number];
   readonly parent: TreeNode | null;
   /** Place among the siblings. */
   readonly place: number;
   readonly depth: number;
+  status = 0;
+  overflow = 0;
+  pair = 0;
+  edited = false;
+  worst = 0;
+  flood = 0;
+  /** Warnings, errors, unmatched below. */
+  below: readonly [number, number, number] = NOTHING;
   /** Loaded children by place, ascending. */
-  children: TreeNode[];
+  children: TreeNode[] = [];
   /** Number of children within the chosen micro step; known after the first load. */
   total: number;
+
+  constructor(table: NodeTable, at: number, parent: TreeNode | null, place: number) {
+    this.id = table.id[at] ?? 0;
+    this.name = table.name[at] ?? '';
+    this.kind = table.kind[at] ?? 0;
+    this.kids = table.kids[at] ?? 0;
+    this.micro = table.micro[at] ?? 0;
+    this.parent = parent;
+    this.place = place;
+    this.depth = parent ? parent.depth + 1 : 0;
+    this.label = label(this.name, this.kind, this.depth < 2);
+    this.labelWidth = textWidth(this.label);
+    this.total = this.kids;
+  }
 }
 
 /** Some children of one node, next to each other, as rows of a table. */
@@ -104,7 +121,7 @@ export class Tree {
   private add(table: NodeTable, at: number, parent: TreeNode | null, place: number): TreeNode {
     const id = table.id[at] ?? 0;
     const before = this.byId.get(id);
-    const node = before && before.parent === parent && before.place === place ? before : new Loaded(table, at, parent, place);
+    const node = before && before.parent === parent && before.place === place ? before : new TreeNode(table, at, parent, place);
     node.status = table.status[at] ?? 0;
     node.overflow = table.overflow[at] ?? 0;
     node.pair = table.pair[at] ?? 0;
@@ -115,44 +132,5 @@ export class Tree {
     node.below = warnings + errors + unmatched === 0 ? NOTHING : [warnings, errors, unmatched];
     if (node !== before) this.byId.set(id, node);
     return node;
-  }
-}
-
-const NOTHING = [0, 0, 0] as const;
-
-/** A node of one shape, whatever is known of it: thousands of them come at once. */
-class Loaded implements TreeNode {
-  readonly id: number;
-  readonly name: string;
-  readonly label: string;
-  readonly labelWidth: number;
-  readonly kind: number;
-  readonly kids: number;
-  readonly micro: number;
-  readonly parent: TreeNode | null;
-  readonly place: number;
-  readonly depth: number;
-  status = 0;
-  overflow = 0;
-  pair = 0;
-  edited = false;
-  worst = 0;
-  flood = 0;
-  below: readonly [number, number, number] = NOTHING;
-  children: TreeNode[] = [];
-  total: number;
-
-  constructor(table: NodeTable, at: number, parent: TreeNode | null, place: number) {
-    this.id = table.id[at] ?? 0;
-    this.name = table.name[at] ?? '';
-    this.kind = table.kind[at] ?? 0;
-    this.kids = table.kids[at] ?? 0;
-    this.micro = table.micro[at] ?? 0;
-    this.parent = parent;
-    this.place = place;
-    this.depth = parent ? parent.depth + 1 : 0;
-    this.label = label(this.name, this.kind, this.depth < 2);
-    this.labelWidth = textWidth(this.label);
-    this.total = this.kids;
   }
 }

@@ -5,7 +5,7 @@ export type ViewName = 'graph' | 'diff' | 'overview' | 'convert';
 export type Colouring = 'verdict' | 'overflow';
 
 /** 0 not compared, 1 pass, 2 warning, 3 error, 4 unmatched. */
-export type Status = number;
+type Status = number;
 
 export interface NodeTable {
   id: number[];
@@ -22,7 +22,7 @@ export interface NodeTable {
   below: number[];
 }
 
-export interface ListedFile {
+interface ListedFile {
   path: string;
   size: number;
   modified: number;
@@ -76,7 +76,7 @@ export interface Start {
   children: Children;
 }
 
-export interface Spot {
+interface Spot {
   id: number;
   name: string;
   order: number;
@@ -92,7 +92,7 @@ export interface Difference extends Omit<Spot, 'overflow'> {
   error: number | null;
 }
 
-export interface Counts {
+interface Counts {
   nodes: number;
   status: number[];
   overflow: number[];
@@ -147,7 +147,7 @@ export interface Neighbour {
   hit: Hits | null;
 }
 
-export type Row = Record<string, unknown>;
+type Row = Record<string, unknown>;
 
 export interface RowPair {
   name: string;
@@ -157,7 +157,7 @@ export interface RowPair {
   golden_name?: string;
 }
 
-export interface NodeInfo {
+interface NodeInfo {
   id: number;
   name: string;
   side: SideName;
@@ -189,7 +189,7 @@ export interface NodeAnswer {
   total: number;
 }
 
-export interface PairRows {
+interface PairRows {
   target: NodeTable;
   golden: NodeTable;
   moved: number[];

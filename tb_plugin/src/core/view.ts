@@ -2,8 +2,8 @@
 
 import type { View } from './paint';
 
-export const SMALLEST = 0.05;
-export const LARGEST = 4;
+const SMALLEST = 0.05;
+const LARGEST = 4;
 
 export function zoomAt(view: View, x: number, y: number, factor: number): View {
   const k = Math.min(LARGEST, Math.max(SMALLEST, view.k * factor));
