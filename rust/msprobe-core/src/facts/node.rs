@@ -171,6 +171,16 @@ pub(crate) fn tensor_epsilon(cells: &Cells<'_>) -> f32 {
     }
 }
 
+/// The coarsest epsilon of the tensors in `input_data` or `output_data`; of those before its fault in a text that cannot be read.
+pub(crate) fn coarsest_epsilon(text: &str) -> f32 {
+    let mut coarsest = 0f32;
+    let mut take = |_: &str, cells: &Cells<'_>| coarsest = coarsest.max(tensor_epsilon(cells));
+    if quick::for_each_row(text, &mut take).is_err() {
+        let _ = for_each_row(text, take);
+    }
+    coarsest
+}
+
 /// What a row is to its node.
 pub(crate) fn role(node: &str, row: &str, is_output: bool, measured: &Measured) -> Role {
     if name::is_parameters_grad(node) {

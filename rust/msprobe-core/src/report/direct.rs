@@ -5,6 +5,7 @@ use super::error::Result;
 use super::file::{Place, VisFile};
 use super::rank::GoldenNodes;
 use super::scan::{NodeCells, COLUMNS};
+use crate::facts::coarsest_epsilon;
 use crate::visdb::pages::{column, NodePages, Record, Unusual, Walk};
 use crate::visdb::Side;
 use rusqlite::types::ValueRef;
@@ -145,6 +146,28 @@ impl<'f> Direct<'f> {
         })
     }
 
+    /// The coarsest epsilon of the tensors of the node of that order, if it has that name too; otherwise it is another one.
+    pub fn coarsest(&self, walk: &mut Walk<'_>, order: u32, name: &str) -> Option<f32> {
+        let mut found = None;
+        let order = i64::from(order);
+        let read = self.records(walk, order, order + 1, |_, record| {
+            if record.value(const { column("node_name") }) == ValueRef::Text(name.as_bytes()) {
+                let texts = [const { column("input_data") }, const { column("output_data") }].map(|at| record.value(at));
+                let mut coarsest = 0f32;
+                for text in texts {
+                    match text {
+                        ValueRef::Text(text) => coarsest = coarsest.max(coarsest_epsilon(std::str::from_utf8(text).map_err(|_| Unusual)?)),
+                        ValueRef::Null => {}
+                        _ => return Err(Unusual),
+                    }
+                }
+                found = Some(coarsest);
+            }
+            Ok(ControlFlow::Continue(()))
+        });
+        found.filter(|_| read.is_ok())
+    }
+
     /// Counts the nodes, and those without a partner but for roots.
     pub fn count(&self) -> Result<GoldenNodes, Unusual> {
         let mut counted = GoldenNodes::default();
@@ -192,12 +215,17 @@ mod tests {
             for side in ["NPU", "Bench"] {
                 for order in 0..nodes {
                     let name = format!("Torch.add.{order}.forward");
-                    let (up, link) =
-                        if order + 1 == nodes { ("", "[\"DefaultModel\"]") } else { ("DefaultModel", "[\"DefaultModel\", \"x\"]") };
-                    let link = if side == "Bench" && order % 7 == 0 { "[]" } else { link };
+                    let up = if order + 1 == nodes { "" } else { "DefaultModel" };
+                    // Some partners have another order.
+                    let partner = if order % 5 == 3 { order + 1 } else { order };
+                    let link = format!("[\"DefaultModel\", \"Torch.add.{partner}.forward\"]");
+                    let link = if side == "Bench" && order % 7 == 0 { "[]" } else { &link };
+                    let dtype = if side == "Bench" && order % 4 == 0 { "bfloat16" } else { "float32" };
+                    let differs = r#"[\"warning: The dtype of NPU and Bench are inconsistent.\"]"#;
+                    let message = if order % 3 == 0 { differs } else { "[]" };
                     let rows = format!(
-                        "{{\"{name}.input.0\": {{\"type\": \"torch.Tensor\", \"dtype\": \"torch.float32\", \"shape\": \"[{order}]\", \"Max\": \"{order}.5\", \
-                         \"Min\": \"0.25\", \"Mean\": \"1e-05\", \"Norm\": \"{}\", \"Max diff\": \"0.0{order}\", \"Min diff\": \"N/A\"}}}}",
+                        "{{\"{name}.input.0\": {{\"type\": \"torch.Tensor\", \"dtype\": \"torch.{dtype}\", \"shape\": \"[{order}]\", \"Max\": \"{order}.5\", \
+                         \"Min\": \"0.25\", \"Mean\": \"1e-05\", \"Norm\": \"{}\", \"Max diff\": \"0.0{order}\", \"Min diff\": \"N/A\", \"Err_message\": \"{message}\"}}}}",
                         "7".repeat(order as usize % 9 + 1)
                     );
                     let id = format!("{side}_0_{rank}_{name}");
@@ -256,6 +284,22 @@ mod tests {
                 conn.execute_batch(change).unwrap();
             }
         }
+    }
+
+    #[test]
+    fn golden_dtypes_widen_the_noise_wherever_the_partner_stands() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, _) = written(folder.path(), 50);
+        let file = VisFile::open(&path).unwrap();
+        let mut widened = Vec::new();
+        let each = |node: &crate::facts::NodeFacts| {
+            if node.rows.iter().any(|row| row.measured.epsilon > f32::EPSILON) {
+                widened.push(node.order);
+            }
+        };
+        for_each_node(&file, Place { step: 0, rank: 1 }, 2, each).unwrap();
+        // The dtypes differ of multiples of 3, bfloat16 are the golden multiples of 4; the partner of 3 is 4, that of 48 is 49.
+        assert_eq!(widened, [0, 3, 12, 24, 36]);
     }
 
     #[test]

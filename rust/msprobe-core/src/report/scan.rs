@@ -4,12 +4,13 @@
 use super::direct::Direct;
 use super::error::{Error, Result};
 use super::file::{Place, VisFile};
-use crate::facts::{for_each_row, tensor_epsilon, Cells, NodeFacts, Verdict};
+use crate::facts::{coarsest_epsilon, NodeFacts, Verdict};
 use crate::visdb::pages::{Unusual, Walk};
 use crate::visdb::{partner_of, OverflowLevel, Side, Task};
 use crossbeam_channel::{bounded, Receiver, Sender};
 use rusqlite::types::{FromSql, FromSqlError, ValueRef};
 use rusqlite::{Connection, OptionalExtension};
+use std::cell::RefCell;
 use std::path::Path;
 
 /// Nodes handed over at once.
@@ -55,7 +56,7 @@ struct Lane {
 
 /// Calls `consume` with the target nodes of orders `from..to`, in order.
 pub(super) fn for_each_node_from(file: &VisFile, place: Place, from: u32, to: u32, mut consume: impl FnMut(&NodeFacts)) -> Result<()> {
-    Reader::new(file, place, None)?.nodes(None, i64::from(from), i64::from(to), |node| {
+    Reader::new(file, place, None, None)?.nodes(None, i64::from(from), i64::from(to), |node| {
         consume(node);
         true
     })
@@ -74,6 +75,7 @@ pub(super) fn for_each_node(file: &VisFile, place: Place, threads: usize, mut co
     let stretches = if file.indexed { last / stretch + 1 } else { 1 };
     let threads = threads.min(stretches as usize);
     let direct = Direct::find(file, place, Side::Target)?;
+    let golden = Direct::find(file, place, Side::Golden)?;
     std::thread::scope(|scope| {
         let mut lanes: Vec<Lane> = Vec::new();
         for worker in 0..threads {
@@ -81,7 +83,7 @@ pub(super) fn for_each_node(file: &VisFile, place: Place, threads: usize, mut co
             let (used, free) = bounded(ON_THE_WAY + 2);
             lanes.push(Lane { batches, used });
             let direct = direct.as_ref();
-            let reader = Reader::new(file, place, direct)?;
+            let reader = Reader::new(file, place, direct, golden.as_ref())?;
             scope.spawn(move || {
                 let mut pages = direct.map(Direct::walk);
                 let mut work = || -> Result<()> {
@@ -121,7 +123,7 @@ pub(super) fn for_each_node(file: &VisFile, place: Place, threads: usize, mut co
 /// As [`for_each_node`], without looking at pages.
 #[cfg(test)]
 pub(super) fn through_sqlite(file: &VisFile, place: Place, mut consume: impl FnMut(&NodeFacts)) -> Result<()> {
-    Reader::new(file, place, None)?.nodes(None, 0, i64::MAX, |node| {
+    Reader::new(file, place, None, None)?.nodes(None, 0, i64::MAX, |node| {
         consume(node);
         true
     })
@@ -134,11 +136,14 @@ struct Reader<'a> {
     place: Place,
     indexed: bool,
     direct: Option<&'a Direct<'a>>,
+    /// The golden side, where it is read without SQLite too.
+    golden: Option<(&'a Direct<'a>, RefCell<Walk<'a>>)>,
 }
 
 impl<'a> Reader<'a> {
-    fn new(file: &'a VisFile, place: Place, direct: Option<&'a Direct<'a>>) -> Result<Self> {
-        Ok(Reader { conn: file.again()?, path: &file.path, task: file.task, place, indexed: file.indexed, direct })
+    fn new(file: &'a VisFile, place: Place, direct: Option<&'a Direct<'a>>, golden: Option<&'a Direct<'a>>) -> Result<Self> {
+        let golden = golden.map(|golden| (golden, RefCell::new(golden.walk())));
+        Ok(Reader { conn: file.again()?, path: &file.path, task: file.task, place, indexed: file.indexed, direct, golden })
     }
 
     /// Sends the nodes of orders `from..to`; false if nobody listens any more.
@@ -280,21 +285,23 @@ impl<'a> Reader<'a> {
         if !self.indexed {
             return Ok(());
         }
-        let fail = Error::sqlite(self.path);
         let Some(golden) = partner_of(link) else { return Ok(()) };
+        // Partners nearly always have the same order.
+        if let Some((direct, pages)) = &self.golden {
+            if let Some(coarsest) = direct.coarsest(&mut pages.borrow_mut(), node.order, &golden) {
+                node.widen(coarsest);
+                return Ok(());
+            }
+        }
+        let fail = Error::sqlite(self.path);
         let sql = "SELECT input_data, output_data FROM tb_nodes WHERE step = ?1 AND rank = ?2 AND data_source = 'Bench' AND node_name = ?3";
         let mut statement = self.conn.prepare_cached(sql).map_err(&fail)?;
         let found: Option<(Option<String>, Option<String>)> = statement
             .query_row((self.place.step, self.place.rank, &golden), |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()
             .map_err(&fail)?;
-        let Some((inputs, outputs)) = found else { return Ok(()) };
-        let mut coarsest = 0f32;
-        for text in [inputs, outputs].into_iter().flatten() {
-            // A golden text that cannot be read widens nothing.
-            let _ = for_each_row(&text, |_, cells: &Cells<'_>| coarsest = coarsest.max(tensor_epsilon(cells)));
-        }
-        node.widen(coarsest);
+        let texts = found.into_iter().flat_map(|(inputs, outputs)| [inputs, outputs]).flatten();
+        node.widen(texts.map(|text| coarsest_epsilon(&text)).fold(0.0, f32::max));
         Ok(())
     }
 }
