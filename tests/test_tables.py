@@ -65,6 +65,14 @@ def test_tree_for_people(msprobe: Command) -> None:
     assert msprobe("tree", FILE, "--limit", "3").out.splitlines()[3:] == ["and more; --limit shows them"]
 
 
+@pytest.mark.parametrize("limit", [1, 2, 3, 8, 21, 60])
+def test_a_limit_leaves_out_the_end_alone(msprobe: Command, limit: int) -> None:
+    whole = json.loads(msprobe("tree", FILE, "--depth", "99", "--json").out)
+    some = json.loads(msprobe("tree", FILE, "--depth", "99", "--limit", limit, "--json").out)
+    assert some["lines"] == whole["lines"][:limit]
+    assert (whole["more"], some["more"]) == (False, len(whole["lines"]) > limit)
+
+
 def test_questions_leave_nothing_beside_a_file_that_is_marked_wal(msprobe: Command, tmp_path: Path) -> None:
     file = Path(shutil.copy(DATA / "visdb" / "compare_tensor.vis.db", tmp_path))
     assert file.read_bytes()[18:20] == b"\2\2"

@@ -42,6 +42,7 @@ def row(statistic: str, golden: str | None, target: str, error: float | None, **
             row("MaxAbsErr", "4.0", "4.0", 0.25),
             "output.0: one element off by 25 % of the largest element, noise 0.0001 %",
         ),
+        (row("Max", "4.0", "nan", None), "output.0 Max 4 -> nan (off by more than any number says, noise 0.0001 %)"),
         (row("EucDist", "4.0", "5.0", 0.25), "output.0: all elements together off by 25 % of the norm, noise 0.0001 %; Norm 4 -> 5"),
     ],
 )
@@ -58,10 +59,14 @@ def test_a_change_is_one_number_beside_its_noise(given: dict[str, Any], told: st
         (2.7e-4, "0.027 %"),
         (9.5e-7, "0.000095 %"),
         (0.0, "0 %"),
+        (4e5, "40,000,000 %"),
+        # Rows of zeros: neither side of these is anything that a run shows.
+        (1e30, "1e+32 %"),
+        (3e-13, "3e-11 %"),
         (None, "beyond any number"),
     ],
 )
-def test_shares_have_no_exponent(value: float | None, told: str) -> None:
+def test_shares_are_read_at_a_glance(value: float | None, told: str) -> None:
     assert evidence.share(value) == told
 
 

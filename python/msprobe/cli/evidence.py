@@ -41,6 +41,8 @@ def _by(row: dict[str, Any]) -> str:
     noise = f"noise {share(row['noise'], 1)}"
     if row["statistic"] not in DISTANCES and (factor := _factor(row)):
         return f"x {factor}, {noise}"
+    if row["error"] is None:
+        return f"off by more than any number says, {noise}"
     return f"off by {share(row['error'])}{SCALES.get(row['statistic'], '')}, {noise}"
 
 
@@ -54,11 +56,11 @@ def _factor(row: dict[str, Any]) -> str:
 
 
 def share(value: float | None, digits: int = 2) -> str:
-    """A relative error as so many hundredths, without an exponent."""
+    """A relative error as so many hundredths, without an exponent unless that would be a row of zeros."""
     if value is None:
         return "beyond any number"
     rounded = Decimal(f"{value * 100:.{digits}g}")
-    return f"{rounded:,f} %" if rounded == 0 or abs(rounded) >= Decimal("1e-9") else f"{rounded:e} %"
+    return f"{rounded:,f} %" if rounded == 0 or Decimal("1e-9") <= abs(rounded) < Decimal("1e9") else f"{rounded:e} %"
 
 
 def number(text: str | None) -> str:

@@ -96,6 +96,11 @@ pub fn tree(path: &Path, graph: GraphId, shown: &Shown) -> Result<(Vec<Line>, bo
                 }
             })?;
             waiting[from..].reverse();
+            // A long way past many siblings would keep them all.
+            let left = shown.limit - lines.len();
+            if waiting.len() > 2 * left {
+                waiting.drain(..waiting.len() - left);
+            }
         }
         lines.push(line(level, &node, way.last()));
     }

@@ -73,9 +73,9 @@ impl Twin {
         Twin { tolerances }
     }
 
-    /// Tolerances of the three relative errors of the rows that face the golden node of that mark.
+    /// Tolerances of the three relative errors of the rows that face the golden node of that mark; none if they face nobody.
     pub fn tolerance(&self, golden: u64) -> Option<[f32; 3]> {
-        self.tolerances.get(&golden).copied()
+        self.tolerances.get(&golden).copied().filter(|_| golden != 0)
     }
 
     pub fn is_empty(&self) -> bool {
@@ -170,8 +170,8 @@ mod tests {
 
     #[test]
     fn noise_is_pooled_with_its_neighbourhood() {
-        let mut nodes: Vec<(u64, [f32; 3])> = (0..200).map(|mark| (mark, [0.0; 3])).collect();
-        nodes[100].1 = [0.65, 0.0, 0.0];
+        let mut nodes: Vec<(u64, [f32; 3])> = (1..201).map(|mark| (mark, [0.0; 3])).collect();
+        nodes[99].1 = [0.65, 0.0, 0.0];
         let twin = Twin::pool(&nodes);
         let at = |mark: u64| twin.tolerance(mark).unwrap()[0];
         // 65 nodes of a window share the one error: 0.65^2 / 65.
@@ -180,5 +180,13 @@ mod tests {
         assert!((at(132) - pooled).abs() < 1e-6 && (at(68) - pooled).abs() < 1e-6);
         assert_eq!((at(133), at(67)), (0.0, 0.0));
         assert_eq!(twin.tolerance(1000), None);
+    }
+
+    #[test]
+    fn who_faces_nobody_has_no_noise_of_others() {
+        let twin = Twin::pool(&[(0, [0.5; 3]), (7, [0.0; 3]), (7, [0.25; 3])]);
+        assert_eq!(twin.tolerance(0), None);
+        // The larger of both that face one golden node; the rest is pooled.
+        assert_eq!(twin.tolerance(7).map(|seen| seen[0] >= 1.5), Some(true));
     }
 }
