@@ -10,7 +10,7 @@ fuzz_target!(|bytes: &[u8]| {
     match ConstructFile::new(source) {
         Ok(file) => {
             assert!(file.len() > 0);
-            for (i, link) in file.links().enumerate() {
+            for (i, link) in (0..file.len()).map(|i| file.link(i)).enumerate() {
                 assert_eq!(file.find(link.name), Some(i));
                 assert_ne!(link.parent, Some(""));
                 assert!(link.micro_step.is_none() || file.record() != MicroStepRecord::Absent);

@@ -10,7 +10,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Some(source) = msprobe_fuzz::source(bytes) else { return };
     match DumpFile::new(source) {
         Ok(file) => {
-            let _ = (file.task(), file.level(), file.framework(), file.dump_data_dir(), file.has_md5(), file.guessed_framework());
+            let _ = (file.task(), file.framework(), file.dump_data_dir(), file.has_md5(), file.guessed_framework());
             let bump = Bump::new();
             for id in file.ids() {
                 assert_eq!(file.find(file.name(id)), Some(id));

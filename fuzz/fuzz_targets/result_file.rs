@@ -101,20 +101,18 @@ fn ask(path: &Path) -> Result<(), Error> {
     for (step, rank) in reader.parts()?.into_iter().take(8) {
         for side in [Side::Target, Side::Golden] {
             let graph = GraphId { step, rank, side };
-            reader.node_count(graph)?;
             let mut names = Vec::new();
             reader.for_each_node(graph, Detail::Parameters, None, |node| {
-                names.push((node.name.to_owned(), node.stack_id.to_owned()));
+                names.push(node.name.to_owned());
                 if names.len() < 32 {
                     ControlFlow::Continue(())
                 } else {
                     ControlFlow::Break(())
                 }
             })?;
-            for (name, stack) in &names {
+            for name in &names {
                 reader.node(graph, name, Detail::Tree)?;
                 reader.for_each_child(graph, name, Detail::Tree, None, |_| ControlFlow::Continue(()))?;
-                reader.stack(stack)?;
             }
             reader.root(graph)?;
         }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use criterion::measurement::{Measurement, ValueFormatter, WallTime};
 use criterion::{criterion_group, criterion_main, Criterion, Throughput};
 use msprobe_core::name::NodeKind;
-use msprobe_core::visdb::{Config, EncodedNodes, GraphKey, MatchedBy, NodeHead, NodeResult, PrecisionIndex, Side, Task, Writer};
+use msprobe_core::visdb::{Config, EncodedNodes, GraphKey, MatchedBy, NodeHead, NodeResult, Side, Task, Verdict, Writer};
 use rustix::time::{clock_gettime, ClockId};
 use tempfile::TempDir;
 
@@ -116,7 +116,7 @@ fn bulk(folder: &Path, nodes: &[Node], (input, output): &(String, String)) {
             row.matched_node_link().extend_from_slice(link(node).as_bytes());
             row.input_data().extend_from_slice(input.as_bytes());
             row.output_data().extend_from_slice(output.as_bytes());
-            row.end(NodeResult { precision_index: Some(PrecisionIndex::Pass), overflow_level: None });
+            row.end(NodeResult { precision_index: Some(Verdict::Pass), overflow_level: None });
             if batch.size() > BATCH {
                 writer.append(&batch).expect("nodes in order");
                 batch.clear();

@@ -112,12 +112,6 @@ impl ConstructFile {
         Link { name: text(member.name), parent: parent.map(text).filter(|parent| !parent.is_empty()), micro_step }
     }
 
-    /// All members in file order.
-    #[must_use]
-    pub fn links(&self) -> impl ExactSizeIterator<Item = Link<'_>> {
-        (0..self.links.len()).map(|i| self.link(i))
-    }
-
     /// The position of a node.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<usize> {
@@ -263,7 +257,7 @@ mod tests {
     }
 
     fn links(file: &ConstructFile) -> Vec<(&str, Option<&str>, Option<i64>)> {
-        file.links().map(|link| (link.name, link.parent, link.micro_step)).collect()
+        (0..file.len()).map(|i| file.link(i)).map(|link| (link.name, link.parent, link.micro_step)).collect()
     }
 
     #[test]

@@ -52,7 +52,6 @@ pub struct DumpFile {
     source: Source,
     decoded: Decoded,
     header: Header,
-    has_data: bool,
     has_md5: bool,
     entries: Vec<Entry>,
     index: NameIndex,
@@ -61,7 +60,6 @@ pub struct DumpFile {
 #[derive(Debug, Default)]
 struct Header {
     task: Option<String>,
-    level: Option<String>,
     framework: Option<String>,
     dump_data_dir: Option<String>,
 }
@@ -83,11 +81,11 @@ impl DumpFile {
     pub fn new(source: Source) -> Result<DumpFile, Error> {
         let mut builder = Builder::default();
         builder.read(source.text(), source.start()).map_err(|problem| problem.at(&source))?;
-        let Builder { decoded, header, data, entries, index, suspects } = builder;
-        if data == Data::NoObject {
+        let Builder { decoded, header, wrong_data, entries, index, suspects } = builder;
+        if wrong_data {
             return Err(Error::Form { path: source.path().to_owned(), place: "\"data\"".to_owned(), reason: "is not an object" });
         }
-        let mut file = DumpFile { source, decoded, header, has_data: data == Data::Object, has_md5: false, entries, index };
+        let mut file = DumpFile { source, decoded, header, has_md5: false, entries, index };
         file.has_md5 = file.any_row_with_md5(&suspects)?;
         Ok(file)
     }
@@ -103,12 +101,6 @@ impl DumpFile {
         self.header.task.as_deref()
     }
 
-    /// The level of the dump: `L0`, `L1`, `mix`, `debug`. `None` if absent or no text.
-    #[must_use]
-    pub fn level(&self) -> Option<&str> {
-        self.header.level.as_deref()
-    }
-
     /// The framework as recorded: `pytorch`, `mindspore`, `mindtorch`. `None` if absent or null.
     #[must_use]
     pub fn framework(&self) -> Option<&str> {
@@ -119,12 +111,6 @@ impl DumpFile {
     #[must_use]
     pub fn dump_data_dir(&self) -> Option<&str> {
         self.header.dump_data_dir.as_deref()
-    }
-
-    /// Whether there is a key `data` (a comparison needs it, a build takes its absence as empty).
-    #[must_use]
-    pub fn has_data(&self) -> bool {
-        self.has_data
     }
 
     /// Number of different names in `data`.
@@ -232,19 +218,12 @@ impl Problem {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Data {
-    #[default]
-    Absent,
-    Object,
-    NoObject,
-}
-
 #[derive(Default)]
 struct Builder {
     decoded: Decoded,
     header: Header,
-    data: Data,
+    /// Whether `data` is there and no object.
+    wrong_data: bool,
     entries: Vec<Entry>,
     index: NameIndex,
     /// Entries with a key `md5` somewhere.
@@ -271,8 +250,6 @@ impl Builder {
                 "task" => self.header.task = header_text("task", json::parse(&mut scanner, &bump)?)?,
                 "framework" => self.header.framework = header_text("framework", json::parse(&mut scanner, &bump)?)?,
                 "dump_data_dir" => self.header.dump_data_dir = header_text("dump_data_dir", json::parse(&mut scanner, &bump)?)?,
-                // Shown to people only, so nothing depends on its kind.
-                "level" => self.header.level = header_text("level", json::parse(&mut scanner, &bump)?).unwrap_or(None),
                 _ => scanner.skip_value()?,
             }
         }
@@ -284,11 +261,10 @@ impl Builder {
         self.entries.clear();
         self.index = NameIndex::default();
         self.suspects.clear();
-        if !scanner.enter_object() {
-            self.data = Data::NoObject;
+        self.wrong_data = !scanner.enter_object();
+        if self.wrong_data {
             return Ok(scanner.skip_value()?);
         }
-        self.data = Data::Object;
         let mut first = true;
         while let Some(key) = scanner.next_key(first)? {
             first = false;
@@ -348,10 +324,10 @@ mod tests {
     fn header_fields() {
         let file =
             read(r#"{"task": "statistics", "level": "mix", "framework": null, "dump_data_dir": "", "other": [1], "data": {}}"#).unwrap();
-        assert_eq!((file.task(), file.level(), file.framework(), file.dump_data_dir()), (Some("statistics"), Some("mix"), None, Some("")));
-        assert!(file.has_data() && file.is_empty());
+        assert_eq!((file.task(), file.framework(), file.dump_data_dir()), (Some("statistics"), None, Some("")));
+        assert!(file.is_empty());
         let file = read(r#"{"level": 3, "t\u0061sk": "tensor"}"#).unwrap();
-        assert_eq!((file.task(), file.level(), file.dump_data_dir(), file.has_data(), file.len()), (Some("tensor"), None, None, false, 0));
+        assert_eq!((file.task(), file.dump_data_dir(), file.len()), (Some("tensor"), None, 0));
         assert_eq!(message(r#"{"task": 1}"#), "r/dump.json: \"task\": is neither a text nor null");
         assert_eq!(message(r#"{"data": []}"#), "r/dump.json: \"data\": is not an object");
         assert_eq!(message("[1]"), "r/dump.json: top level: is not an object");

@@ -32,5 +32,5 @@ pub use error::Error;
 pub use rank_files::RankFiles;
 pub use rows::{collect_rows, Field, Row, RowClass, RowKind};
 pub use source::{Source, LARGEST_JSON};
-pub use stack_file::{StackFile, StackFormat, StackId};
+pub use stack_file::{StackFile, StackId};
 pub use stored::push_stored;

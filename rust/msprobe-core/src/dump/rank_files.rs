@@ -55,7 +55,7 @@ mod tests {
             fs::write(dir.path().join(name), text).unwrap();
         }
         let rank = RankFiles::open(dir.path()).unwrap();
-        assert_eq!((rank.dir(), rank.dump.len(), rank.construct.len(), rank.stack.name_count()), (dir.path(), 0, 1, 0));
+        assert_eq!((rank.dir(), rank.dump.len(), rank.construct.len(), rank.stack.find("")), (dir.path(), 0, 1, None));
         for (name, text) in files {
             let path = dir.path().join(name);
             fs::remove_file(&path).unwrap();

@@ -18,21 +18,11 @@ use super::{Error, Source};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StackId(pub u32);
 
-/// How names and stacks are laid out in the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StackFormat {
-    /// name -> stack
-    ByName,
-    /// number -> [names, stack], told by a non-empty value under the key `"0"`
-    Grouped,
-}
-
 /// One `stack.json`.
 #[derive(Debug)]
 pub struct StackFile {
     source: Source,
     decoded: Decoded,
-    format: StackFormat,
     names: Vec<Named>,
     index: NameIndex,
     stacks: Vec<Stack>,
@@ -67,21 +57,9 @@ impl StackFile {
     /// Reads an opened file.
     pub fn new(source: Source) -> Result<StackFile, Error> {
         let mut builder = Builder::new(source.text());
-        let format = builder.read(source.start()).map_err(|problem| problem.at(&source))?;
+        builder.read(source.start()).map_err(|problem| problem.at(&source))?;
         let Builder { decoded, names, index, stacks, .. } = builder;
-        Ok(StackFile { source, decoded, format, names, index, stacks: stacks.list })
-    }
-
-    /// How the file is laid out.
-    #[must_use]
-    pub fn format(&self) -> StackFormat {
-        self.format
-    }
-
-    /// Number of names that have a stack.
-    #[must_use]
-    pub fn name_count(&self) -> usize {
-        self.names.len()
+        Ok(StackFile { source, decoded, names, index, stacks: stacks.list })
     }
 
     /// Number of different stacks.
@@ -221,7 +199,8 @@ impl<'a> Builder<'a> {
         Builder { text, decoded: Decoded::default(), names: Vec::new(), index: NameIndex::default(), stacks: Stacks::default() }
     }
 
-    fn read(&mut self, start: usize) -> Result<StackFormat, Problem> {
+    /// Members are name -> stack or, told by a non-empty value under the key `"0"`, number -> [names, stack].
+    fn read(&mut self, start: usize) -> Result<(), Problem> {
         let members = self.members(start)?;
         let grouped = members.iter().any(|(key, value)| self.decoded.get(self.text, *key) == "0" && self.is_truthy(value.start));
         for (key, value) in members {
@@ -232,7 +211,7 @@ impl<'a> Builder<'a> {
                 self.insert(Named { name: key, stack })?;
             }
         }
-        Ok(if grouped { StackFormat::Grouped } else { StackFormat::ByName })
+        Ok(())
     }
 
     /// Checks the whole file and tells where its members stand. A repeated key has its first position and its last value.
@@ -336,7 +315,7 @@ mod tests {
     #[test]
     fn by_name() {
         let file = read(r#"{"a": ["x", "y"], "b": ["x","y"], "c": [], "a\n": ["z"], "a": ["z"]}"#).unwrap();
-        assert_eq!((file.format(), file.name_count(), file.stack_count()), (StackFormat::ByName, 4, 3));
+        assert_eq!((file.names.len(), file.stack_count()), (4, 3));
         assert_eq!((json(&file, "a"), json(&file, "b"), json(&file, "c")), (Some(r#"["z"]"#), Some(r#"["x", "y"]"#), Some("[]")));
         assert_eq!(file.find("a"), file.find("a\n"));
         assert_eq!(file.find("d"), None);
@@ -348,7 +327,7 @@ mod tests {
             r#"{"1": [["b"], ["s2"]], "0": [["a", "b\t", 5, "c"], ["s1"]], "2": [["c"], ["s1"]], "3": 7, "4": [["d"]], "5": [["e"], [], 1], "6": ["f", []], "7": {"g": []}}"#,
         )
         .unwrap();
-        assert_eq!((file.format(), file.name_count(), file.stack_count()), (StackFormat::Grouped, 4, 2));
+        assert_eq!((file.names.len(), file.stack_count()), (4, 2));
         assert_eq!((json(&file, "a"), json(&file, "b"), json(&file, "b\t")), (Some(r#"["s1"]"#), Some(r#"["s2"]"#), Some(r#"["s1"]"#)));
         assert_eq!(file.find("c"), file.find("a"));
         for name in ["d", "e", "f", "g", "0", "5"] {
@@ -357,7 +336,7 @@ mod tests {
         // An empty value under the key 0 does not tell the format.
         for empty in ["[]", "null", "\"\"", "0"] {
             let file = read(&format!(r#"{{"0": {empty}, "1": [["a"], ["s"]]}}"#)).unwrap();
-            assert_eq!((file.format(), file.find("a"), file.find("1").is_some()), (StackFormat::ByName, None, true), "{empty}");
+            assert_eq!((file.find("a"), file.find("1").is_some()), (None, true), "{empty}");
         }
     }
 
@@ -385,7 +364,7 @@ mod tests {
         for text in ["[]", "1", "null", "\"a\""] {
             assert_eq!(read(text).unwrap_err().to_string(), "r/stack.json: top level: is not an object");
         }
-        assert_eq!(read("{}").unwrap().name_count(), 0);
+        assert!(read("{}").unwrap().names.is_empty());
     }
 
     #[test]

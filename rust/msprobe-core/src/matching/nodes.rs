@@ -38,18 +38,6 @@ impl Ways {
 impl How {
     /// Every way.
     pub const ALL: [How; 5] = [How::SamePlace, How::SameName, How::Fuzzy, How::Mapping, How::Alignment];
-
-    /// The word stored in the result.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            How::SamePlace => "same_place",
-            How::SameName => "same_name",
-            How::Fuzzy => "fuzzy",
-            How::Mapping => "mapping",
-            How::Alignment => "alignment",
-        }
-    }
 }
 
 /// Matched nodes of a target and a golden graph, both ways.

@@ -40,6 +40,12 @@ impl Level {
             Level::Critical => "critical",
         }
     }
+
+    /// The level of that word.
+    #[must_use]
+    pub fn from_text(text: &str) -> Option<Self> {
+        [Level::Medium, Level::High, Level::Critical].into_iter().find(|level| level.as_str() == text)
+    }
 }
 
 /// Outputs whose largest norm is more than this many times the largest input norm have jumped.

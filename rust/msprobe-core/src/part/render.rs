@@ -17,7 +17,7 @@ use crate::name::{self, NodeKind};
 use crate::overflow;
 use crate::text::json;
 use crate::verdict::{Rules, Verdict};
-use crate::visdb::{EncodedNodes, GraphKey, MatchedBy, NodeHead, NodeResult, OverflowLevel, PrecisionIndex, Side, Task};
+use crate::visdb::{EncodedNodes, GraphKey, MatchedBy, NodeHead, NodeResult, OverflowLevel, Side, Task};
 
 /// One graph of a part, ready to be rendered; shared by the workers.
 pub(super) struct Scene<'a> {
@@ -162,7 +162,7 @@ impl<'a> Scene<'a> {
         let rows: &[Row<'_>] = rows.as_deref().unwrap_or_default();
         let mut outcome = Outcome::default();
         if let Some(entry) = entry.as_ref().filter(|_| self.part.overflow_check) {
-            outcome.level = overflow::level(node.name(), entry).map(stored_level);
+            outcome.level = overflow::level(node.name(), entry);
         }
         results.clear();
         let mut golden_rows = None;
@@ -303,20 +303,7 @@ fn push_rows<'r>(out: &mut Vec<u8>, shown: Shown<'_>, rows: impl Iterator<Item =
 }
 
 fn result(outcome: Outcome) -> NodeResult {
-    let precision_index = outcome.verdict.map(|verdict| match verdict {
-        Verdict::Pass => PrecisionIndex::Pass,
-        Verdict::Warning => PrecisionIndex::Warning,
-        Verdict::Error => PrecisionIndex::Error,
-    });
-    NodeResult { precision_index, overflow_level: outcome.level }
-}
-
-fn stored_level(level: overflow::Level) -> OverflowLevel {
-    match level {
-        overflow::Level::Medium => OverflowLevel::Medium,
-        overflow::Level::High => OverflowLevel::High,
-        overflow::Level::Critical => OverflowLevel::Critical,
-    }
+    NodeResult { precision_index: outcome.verdict, overflow_level: outcome.level }
 }
 
 fn stored_way(how: How) -> MatchedBy {

@@ -26,12 +26,6 @@ impl TensorFolder {
         TensorFolder::open(&rank_folder.join("dump_tensor_data"))
     }
 
-    /// The path as given.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Opens the tensor called `name`, a `data_name` of the dump. `hint` is the dtype text of its row.
     pub fn load(&self, name: &str, hint: Option<&str>) -> Result<Tensor, Error> {
         let path = self.path.join(name);

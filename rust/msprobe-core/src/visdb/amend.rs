@@ -144,11 +144,6 @@ impl Amender {
         self.cached(sql, |statement| statement.query_row(key, |row| row.get(0)))
     }
 
-    /// Nodes of one side whose match was changed by hand, in node order: name and partner.
-    pub fn modified(&self, graph: GraphId) -> Result<Vec<(String, Option<String>)>> {
-        modified(&self.reader, graph)
-    }
-
     /// Begins the record of a change.
     pub fn begin_edit(&self, step: u64, rank: u64, what: &str, subject: &str) -> Result<i64> {
         self.sql(EDIT_SQL)?;

@@ -5,7 +5,7 @@
 //! * [`read`](mod@read): questions to a file, ours or the reference's
 //! * `pages`: all rows of `tb_nodes`, without SQLite
 //! * [`amend`]: changes to a finished file
-//! * [`schema`], [`config`]: tables and fixed texts
+//! * [`schema`], [`config`], [`values`]: tables and fixed texts
 //!
 //! Files have the schema of msProbe 26.2, so that either tool's viewer opens either tool's file, and tables of our own.
 //! They are written page by page without SQLite (`bulk`), because keeping nine b-trees in order row by row would cost
@@ -21,13 +21,15 @@ pub(crate) mod pages;
 pub mod read;
 pub mod schema;
 mod sort;
+pub mod values;
 pub mod write;
 
 pub use amend::{Amender, Child, EditRecord, MatchColumns};
 pub use bulk::record::Cell;
 pub use config::Task;
 pub use error::{Error, Result};
-pub use node::{EncodedNodes, GraphKey, MatchedBy, NodeHead, NodeResult, NodeWriter, OverflowLevel, PrecisionIndex, Side};
+pub use node::{EncodedNodes, GraphKey, NodeHead, NodeResult, NodeWriter};
 pub(crate) use read::partner_of;
-pub use read::{Detail, GraphId, Node, NodeFacts, NodeRef, OwnTables, Reader, Skipped, StoredConfig};
+pub use read::{Detail, GraphId, Node, NodeRef, OwnTables, Reader, StoredConfig};
+pub use values::{MatchedBy, OverflowLevel, Side, Verdict};
 pub use write::{CommunicationNode, CommunicationNodes, Complete, Config, Counts, PartTotals, Writer};

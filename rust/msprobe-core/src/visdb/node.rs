@@ -20,119 +20,8 @@
 use std::ops::Range;
 
 use super::bulk::record::{integer_serial, push_integer, put_varint, text_serial, MAX_VARINT};
+use super::values::{MatchedBy, OverflowLevel, Side, Verdict};
 use crate::name::NodeKind;
-
-/// Which of the two graphs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Side {
-    /// The graph under test, `NPU` in the file.
-    Target,
-    /// The graph it is compared with, `Bench` in the file.
-    Golden,
-}
-
-impl Side {
-    /// The text stored as `data_source`.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Side::Target => "NPU",
-            Side::Golden => "Bench",
-        }
-    }
-
-    /// The side that is stored as `text`.
-    #[must_use]
-    pub fn from_text(text: &str) -> Option<Self> {
-        match text {
-            "NPU" => Some(Side::Target),
-            "Bench" => Some(Side::Golden),
-            _ => None,
-        }
-    }
-}
-
-/// `precision_index` of a compared node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum PrecisionIndex {
-    /// 0: pass.
-    Pass,
-    /// 0.5: warning.
-    Warning,
-    /// 1: error.
-    Error,
-}
-
-/// `overflow_level` of a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum OverflowLevel {
-    /// Only inputs are abnormal.
-    Medium,
-    /// Inputs and outputs are abnormal, or the norm jumped.
-    High,
-    /// Only outputs are abnormal.
-    Critical,
-}
-
-impl OverflowLevel {
-    /// The text stored in the file.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            OverflowLevel::Medium => "medium",
-            OverflowLevel::High => "high",
-            OverflowLevel::Critical => "critical",
-        }
-    }
-
-    /// The level that is stored as `text`.
-    #[must_use]
-    pub fn from_text(text: &str) -> Option<Self> {
-        match text {
-            "medium" => Some(OverflowLevel::Medium),
-            "high" => Some(OverflowLevel::High),
-            "critical" => Some(OverflowLevel::Critical),
-            _ => None,
-        }
-    }
-}
-
-/// How a node found its partner (table `msprobe_node`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum MatchedBy {
-    /// The same name.
-    Name,
-    /// Fuzzy matching.
-    Fuzzy,
-    /// A layer mapping.
-    Mapping,
-    /// Alignment of two different trees.
-    Alignment,
-    /// A person.
-    Hand,
-}
-
-impl MatchedBy {
-    /// The text stored in the file.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            MatchedBy::Name => "name",
-            MatchedBy::Fuzzy => "fuzzy",
-            MatchedBy::Mapping => "mapping",
-            MatchedBy::Alignment => "alignment",
-            MatchedBy::Hand => "hand",
-        }
-    }
-
-    /// The way that is stored as `text`.
-    #[must_use]
-    pub fn from_text(text: &str) -> Option<Self> {
-        [MatchedBy::Name, MatchedBy::Fuzzy, MatchedBy::Mapping, MatchedBy::Alignment, MatchedBy::Hand]
-            .into_iter()
-            .find(|way| way.as_str() == text)
-    }
-}
 
 /// What all nodes of one graph share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,7 +81,7 @@ impl Default for NodeHead<'_> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodeResult {
     /// Verdict; `None` when nothing was compared, and on the golden side.
-    pub precision_index: Option<PrecisionIndex>,
+    pub precision_index: Option<Verdict>,
     /// Overflow level.
     pub overflow_level: Option<OverflowLevel>,
 }
@@ -367,11 +256,6 @@ impl NodeWriter<'_> {
         self.open(MATCHED_NODE_LINK)
     }
 
-    /// JSON list of texts after a merge of ranks; left out: empty text.
-    pub fn parallel_merge_info(&mut self) -> &mut Vec<u8> {
-        self.open(PARALLEL_MERGE_INFO)
-    }
-
     /// JSON object of the input rows; left out: `{}`.
     pub fn input_data(&mut self) -> &mut Vec<u8> {
         self.open(INPUT_DATA)
@@ -463,9 +347,9 @@ impl NodeWriter<'_> {
         let mut len = 0;
         self.types[PRECISION_INDEX] = match result.precision_index {
             None => 0,
-            Some(PrecisionIndex::Pass) => integer_type(0),
-            Some(PrecisionIndex::Error) => integer_type(1),
-            Some(PrecisionIndex::Warning) => {
+            Some(Verdict::Pass) => integer_type(0),
+            Some(Verdict::Error) => integer_type(1),
+            Some(Verdict::Warning) => {
                 verdict[..8].copy_from_slice(&0.5f64.to_be_bytes());
                 len = 8;
                 7

@@ -21,9 +21,9 @@
 //! file's size. Nodes are streamed, never collected. A [`Reader`] may move between threads but serves one at a time;
 //! opening another one takes less than a millisecond.
 
-mod facts;
 mod node;
 mod open;
+mod own_tables;
 #[cfg(test)]
 mod tests;
 
@@ -36,14 +36,14 @@ use rusqlite::{Connection, OptionalExtension, Params, Row};
 
 use super::config::Task;
 use super::error::{Error, Result};
-use super::node::Side;
+use super::values::Side;
 use crate::text::message::quoted;
 use node::BadCell;
 
-pub use facts::{NodeFacts, OwnTables, Skipped};
 pub(crate) use node::partner_of;
 pub use node::{Node, NodeRef};
 pub(crate) use open::{has_log, uri, NODE_COLUMNS};
+pub use own_tables::OwnTables;
 
 /// One graph of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -182,12 +182,6 @@ impl Reader {
         Ok(parts)
     }
 
-    /// Number of nodes of a graph; 0 when the file does not have it.
-    pub fn node_count(&self, graph: GraphId) -> Result<u64> {
-        let sql = "SELECT count(*) FROM tb_nodes WHERE step = ?1 AND rank = ?2 AND data_source = ?3";
-        Ok(self.one(sql, key(graph), |row| node::integer(row, 0))?.unwrap_or(0).unsigned_abs())
-    }
-
     /// Streams the nodes of a graph in node order, those behind `after` if it is given, until `each` breaks.
     pub fn for_each_node(
         &self,
@@ -251,11 +245,6 @@ impl Reader {
             ControlFlow::Break(())
         })?;
         Ok(root)
-    }
-
-    /// The text of a stack, a JSON list of frames.
-    pub fn stack(&self, stack_id: &str) -> Result<Option<String>> {
-        self.one("SELECT stack_info FROM tb_stack WHERE id = ?1", [stack_id], |row| node::text(row, 0).map(str::to_owned))
     }
 
     /// The connection, for questions that this room does not answer yet.

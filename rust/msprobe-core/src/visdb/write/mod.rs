@@ -29,8 +29,9 @@ use super::bulk::schema_page::{first_page, SchemaEntry};
 use super::bulk::table::{Table as Rows, TableMark};
 use super::config::Task;
 use super::error::{Error, Result};
-use super::node::{graph_id, push_stack_id, EncodedNodes, Side};
+use super::node::{graph_id, push_stack_id, EncodedNodes};
 use super::schema;
+use super::values::Side;
 use part::Graph;
 use partial::Partial;
 use tables::Filled;
@@ -138,12 +139,6 @@ impl Writer {
             part: None,
             scratch: Vec::new(),
         })
-    }
-
-    /// The temporary name.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        self.partial.path()
     }
 
     /// Starts the part of a step and rank. Parts come in ascending order.
@@ -282,65 +277,18 @@ impl Writer {
                 return Err(self.bad_rows((0, 0), reason));
             }
         }
-        let partial = self.partial;
-        let action = Error::io(partial.path(), "write");
-        let steps = self.parts.iter().map(|p| p.0).collect();
-        let ranks = self.parts.iter().map(|p| p.1).collect();
-        let rest = Rest {
-            output: self.output,
-            nodes: self.nodes,
-            stacks: self.stacks,
-            indexes: self.indexes,
-            stacks_by_id: self.stacks_by_id,
-            tables: self.tables,
-        };
-        let file = rest.write(config, &steps, &ranks).map_err(action)?;
-        Ok(Complete { partial, file })
+        let path = self.partial.path().to_owned();
+        self.finish(config).map_err(Error::io(&path, "write"))
     }
 
-    fn bad_rows(&self, (step, rank): (u64, u64), reason: impl Into<String>) -> Error {
-        Error::Rows { path: self.partial.path().to_owned(), step, rank, reason: reason.into() }
-    }
-}
-
-/// The index entries of one graph's stacks, in the order of the ids as texts.
-fn stacks_by_id(graph_id: &str, rowids: &[i64], output: &mut Output) -> io::Result<Run> {
-    let mut order: Vec<u32> = (0..rowids.len() as u32).collect();
-    // 1, 10, 100, 11, 2: as left-aligned decimal fractions, the shorter first.
-    order.sort_by_cached_key(|&k| {
-        let digits = k.checked_ilog10().unwrap_or(0);
-        (u64::from(k) * 10u64.pow(10 - digits), digits)
-    });
-    let mut run = Run::new();
-    let (mut id, mut entry) = (Vec::new(), Vec::new());
-    for k in order {
-        id.clear();
-        push_stack_id(&mut id, graph_id, k);
-        entry.clear();
-        push_record(&mut entry, &[Cell::Text(&String::from_utf8_lossy(&id)), Cell::Integer(rowids[k as usize])]);
-        run.append(&entry, output)?;
-    }
-    Ok(run)
-}
-
-/// What is left to write when all parts are in.
-struct Rest {
-    output: Output,
-    nodes: Rows,
-    stacks: Rows,
-    indexes: Indexes,
-    stacks_by_id: Vec<(String, Run)>,
-    tables: Vec<Filled>,
-}
-
-impl Rest {
-    fn write(mut self, config: &Config, steps: &BTreeSet<u64>, ranks: &BTreeSet<u64>) -> io::Result<File> {
+    /// Writes what is left when all parts are in.
+    fn finish(mut self, config: &Config) -> io::Result<Complete> {
         let output = &mut self.output;
         let mut entries = Vec::new();
         let mut table = |name, root, sql| entries.push(SchemaEntry { kind: "table", name, table: name, root, sql: Some(sql) });
         table("tb_nodes", self.nodes.finish(output)?, schema::NODES_SQL);
         table("tb_stack", self.stacks.finish(output)?, schema::STACK_SQL);
-        let (config_root, config_index) = write_config(config, steps, ranks, output)?;
+        let (config_root, config_index) = write_config(config, &self.parts, output)?;
         table("tb_config", config_root, schema::CONFIG_SQL);
         table("msprobe_node", join([self.indexes.facts], output)?, schema::NODE_SQL);
         for mut filled in self.tables {
@@ -368,8 +316,33 @@ impl Rest {
         for ((name, sql), root) in schema::INDEXES.into_iter().zip(roots) {
             entries.push(SchemaEntry { kind: "index", name, table: "tb_nodes", root, sql: Some(sql) });
         }
-        self.output.finish(|pages| first_page(&entries, pages))
+        let file = self.output.finish(|pages| first_page(&entries, pages))?;
+        Ok(Complete { partial: self.partial, file })
     }
+
+    fn bad_rows(&self, (step, rank): (u64, u64), reason: impl Into<String>) -> Error {
+        Error::Rows { path: self.partial.path().to_owned(), step, rank, reason: reason.into() }
+    }
+}
+
+/// The index entries of one graph's stacks, in the order of the ids as texts.
+fn stacks_by_id(graph_id: &str, rowids: &[i64], output: &mut Output) -> io::Result<Run> {
+    let mut order: Vec<u32> = (0..rowids.len() as u32).collect();
+    // 1, 10, 100, 11, 2: as left-aligned decimal fractions, the shorter first.
+    order.sort_by_cached_key(|&k| {
+        let digits = k.checked_ilog10().unwrap_or(0);
+        (u64::from(k) * 10u64.pow(10 - digits), digits)
+    });
+    let mut run = Run::new();
+    let (mut id, mut entry) = (Vec::new(), Vec::new());
+    for k in order {
+        id.clear();
+        push_stack_id(&mut id, graph_id, k);
+        entry.clear();
+        push_record(&mut entry, &[Cell::Text(&String::from_utf8_lossy(&id)), Cell::Integer(rowids[k as usize])]);
+        run.append(&entry, output)?;
+    }
+    Ok(run)
 }
 
 /// Joins the runs of a text primary key whose keys begin alike within a run.
@@ -379,8 +352,9 @@ fn join_by_id(mut runs: Vec<(String, Run)>, output: &mut Output) -> io::Result<u
 }
 
 /// Writes `tb_config`; returns the roots of the table and of its index.
-fn write_config(config: &Config, steps: &BTreeSet<u64>, ranks: &BTreeSet<u64>, output: &mut Output) -> io::Result<(u32, u32)> {
-    let list = |numbers: &BTreeSet<u64>| {
+fn write_config(config: &Config, parts: &BTreeSet<(u64, u64)>, output: &mut Output) -> io::Result<(u32, u32)> {
+    let list = |number: fn(&(u64, u64)) -> u64| {
+        let numbers: BTreeSet<u64> = parts.iter().map(number).collect();
         let texts: Vec<String> = numbers.iter().map(u64::to_string).collect();
         format!("[{}]", texts.join(", "))
     };
@@ -396,8 +370,8 @@ fn write_config(config: &Config, steps: &BTreeSet<u64>, ranks: &BTreeSet<u64>, o
             Cell::Integer(i64::from(config.micro_steps)),
             Cell::Integer(i64::from(config.overflow_check)),
             Cell::Text(&config.task.node_colors()),
-            Cell::Text(&list(ranks)),
-            Cell::Text(&list(steps)),
+            Cell::Text(&list(|part| part.1)),
+            Cell::Text(&list(|part| part.0)),
         ],
     );
     let mut rows = Rows::new();

@@ -8,8 +8,9 @@ use crate::text::message::quoted;
 use crate::visdb::bulk::index::Run;
 use crate::visdb::bulk::output::Output;
 use crate::visdb::bulk::record::{integer_serial, push_integer, push_record, push_varint, text_serial, Cell};
-use crate::visdb::node::{graph_id, EncodedNode, MatchedBy, Side};
+use crate::visdb::node::{graph_id, EncodedNode};
 use crate::visdb::sort::Texts;
+use crate::visdb::values::{MatchedBy, Side};
 
 /// A node that waits for its parent.
 #[derive(Debug)]

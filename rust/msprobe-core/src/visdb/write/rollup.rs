@@ -1,7 +1,8 @@
 //! Verdict counts of subtrees, added up while the nodes come by in post-order.
 
 use crate::visdb::bulk::record::Cell;
-use crate::visdb::node::{EncodedNode, OverflowLevel, PrecisionIndex};
+use crate::visdb::node::EncodedNode;
+use crate::visdb::values::{OverflowLevel, Verdict};
 
 /// How the nodes of a subtree fared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,9 +26,9 @@ impl Counts {
     pub(crate) fn of(node: &EncodedNode) -> Self {
         let mut counts = Counts { worst_overflow: node.result.overflow_level, ..Counts::default() };
         *match (node.result.precision_index, node.matched_by) {
-            (Some(PrecisionIndex::Error), _) => &mut counts.error,
-            (Some(PrecisionIndex::Warning), _) => &mut counts.warning,
-            (Some(PrecisionIndex::Pass), _) => &mut counts.pass,
+            (Some(Verdict::Error), _) => &mut counts.error,
+            (Some(Verdict::Warning), _) => &mut counts.warning,
+            (Some(Verdict::Pass), _) => &mut counts.pass,
             (None, Some(_)) => &mut counts.not_compared,
             (None, None) => &mut counts.unmatched,
         } = 1;

@@ -5,12 +5,13 @@ mod twin;
 use std::path::Path;
 
 use rusqlite::types::Value;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, OptionalExtension};
 use tempfile::TempDir;
 
 use super::*;
 use crate::name::NodeKind;
-use crate::visdb::node::{GraphKey, MatchedBy, NodeHead, NodeResult, OverflowLevel, PrecisionIndex};
+use crate::visdb::node::{GraphKey, NodeHead, NodeResult};
+use crate::visdb::values::{MatchedBy, OverflowLevel, Verdict};
 
 fn config() -> Config {
     Config { task: Task::Summary, micro_steps: 1, overflow_check: false, extra_columns: Vec::new() }
@@ -98,7 +99,7 @@ fn a_row_has_the_types_of_the_reference() {
     let mut row = batch.begin(&head);
     row.matched_node_link().extend_from_slice(b"[\"a\"]");
     row.output_data().extend_from_slice(b"{\"o\": {}}");
-    row.end(NodeResult { precision_index: Some(PrecisionIndex::Warning), overflow_level: Some(OverflowLevel::Critical) });
+    row.end(NodeResult { precision_index: Some(Verdict::Warning), overflow_level: Some(OverflowLevel::Critical) });
     writer.append(&batch).unwrap();
     writer.finish_part().unwrap();
     let path = writer.complete(&config()).unwrap().publish().unwrap();
@@ -217,8 +218,9 @@ fn a_part_taken_back_leaves_the_same_bytes() {
     assert_sound(&connection);
     let ranks: String = connection.query_row("SELECT rank_list FROM tb_config", [], |r| r.get(0)).unwrap();
     assert_eq!(ranks, "[0, 2]");
-    let skipped = crate::visdb::Reader::open(&failing).unwrap().skipped().unwrap();
-    assert_eq!(skipped, [crate::visdb::Skipped { step: Some(0), rank: Some(1), reason: "why".to_owned() }]);
+    let skipped: (i64, i64, String) =
+        connection.query_row("SELECT step, rank, reason FROM msprobe_skipped", [], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?))).unwrap();
+    assert_eq!(skipped, (0, 1, "why".to_owned()));
     assert!(std::fs::read(plain).unwrap() == std::fs::read(failing).unwrap());
 }
 
@@ -294,7 +296,7 @@ fn subtrees_are_added_up() {
     writer.begin_part(0, 0).unwrap();
     let mut batch = EncodedNodes::new(&key(0, 0, Side::Target));
     let (by_name, none) = (Some(MatchedBy::Name), None);
-    let (error, pass) = (Some(PrecisionIndex::Error), Some(PrecisionIndex::Pass));
+    let (error, pass) = (Some(Verdict::Error), Some(Verdict::Pass));
     let rows = [
         ("a", "m", 0, by_name, error, Some(OverflowLevel::High)),
         ("b", "m", 0, by_name, pass, Some(OverflowLevel::Medium)),
@@ -309,14 +311,29 @@ fn subtrees_are_added_up() {
     writer.append(&batch).unwrap();
     let totals = writer.finish_part().unwrap().target;
     let path = writer.complete(&config()).unwrap().publish().unwrap();
-    let reader = crate::visdb::Reader::open(&path).unwrap();
-    let graph = crate::visdb::GraphId { step: 0, rank: 0, side: Side::Target };
-    let below = |order| reader.node_facts(graph, order).unwrap().and_then(|facts| facts.below);
+    let connection = open(&path);
+    let sql = "SELECT matched_by, error, warning, pass, not_compared, unmatched, worst_overflow FROM msprobe_node WHERE node_order = ?1";
+    let stored = |order: i64| -> Option<(Option<String>, Counts)> {
+        let row = |row: &rusqlite::Row<'_>| {
+            let count = |column| row.get::<_, Option<u32>>(column).map(Option::unwrap_or_default);
+            let worst_overflow = row.get::<_, Option<String>>(6)?.as_deref().and_then(OverflowLevel::from_text);
+            let counts = Counts {
+                error: count(1)?,
+                warning: count(2)?,
+                pass: count(3)?,
+                not_compared: count(4)?,
+                unmatched: count(5)?,
+                worst_overflow,
+            };
+            Ok((row.get(0)?, counts))
+        };
+        connection.query_row(sql, [order], row).optional().unwrap()
+    };
+    let below = |order| stored(order).unwrap().1;
     let of_m = Counts { error: 1, pass: 1, worst_overflow: Some(OverflowLevel::High), ..Counts::default() };
-    assert_eq!(below(2), Some(of_m));
-    assert_eq!(below(4), Some(Counts { not_compared: 1, unmatched: 1, ..of_m }));
+    assert_eq!(below(2), of_m);
+    assert_eq!(below(4), Counts { not_compared: 1, unmatched: 1, ..of_m });
     assert_eq!(totals, Counts { not_compared: 2, unmatched: 1, ..of_m });
-    assert_eq!(below(0), None);
-    assert_eq!(reader.node_facts(graph, 0).unwrap().unwrap().matched_by, by_name);
-    assert_eq!(reader.node_facts(graph, 3).unwrap(), None);
+    assert_eq!(stored(0), Some((Some("name".to_owned()), Counts::default())));
+    assert_eq!(stored(3), None);
 }

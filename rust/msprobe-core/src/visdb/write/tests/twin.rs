@@ -14,14 +14,13 @@ struct Seed {
     micro_step: u32,
     data: String,
     filler: usize,
-    precision: Option<PrecisionIndex>,
+    precision: Option<Verdict>,
     overflow: Option<OverflowLevel>,
     distributed: bool,
 }
 
 fn seeds() -> impl Strategy<Value = Vec<Seed>> {
-    let precision =
-        prop_oneof![Just(None), Just(Some(PrecisionIndex::Pass)), Just(Some(PrecisionIndex::Warning)), Just(Some(PrecisionIndex::Error))];
+    let precision = prop_oneof![Just(None), Just(Some(Verdict::Pass)), Just(Some(Verdict::Warning)), Just(Some(Verdict::Error))];
     let overflow = prop_oneof![4 => Just(None), 1 => Just(Some(OverflowLevel::Medium)), 1 => Just(Some(OverflowLevel::Critical))];
     let filler = prop_oneof![8 => 0usize..200, 2 => 0usize..5000, 1 => 15_000usize..40_000];
     let seed = ("[a-c\u{0}%'\"层\\.]{0,12}", 0u32..4, 0u32..200, "[ -~]{0,40}", filler, precision, overflow, any::<bool>());
@@ -99,9 +98,9 @@ fn insert(twin: &Connection, key: &GraphKey<'_>, nodes: &[Placed]) {
     let graph = format!("{source}_{}_{}", key.step, key.rank);
     for (order, node) in (0..).zip(nodes) {
         let precision = node.seed.precision.map(|p| match p {
-            PrecisionIndex::Pass => 0.0,
-            PrecisionIndex::Warning => 0.5,
-            PrecisionIndex::Error => 1.0,
+            Verdict::Pass => 0.0,
+            Verdict::Warning => 0.5,
+            Verdict::Error => 1.0,
         });
         let input = if data(&node.seed).is_empty() { "{}".to_owned() } else { data(&node.seed) };
         let row = params![
