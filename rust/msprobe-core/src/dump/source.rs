@@ -217,6 +217,19 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_grows_or_shrinks_while_it_is_read_is_noticed() {
+        for length in [0, 5, LARGE - 1, LARGE, LARGE + 4096] {
+            let (_dir, path) = written(&vec![b' '; length as usize]);
+            for (size, found) in
+                [(length + 1, length), (length + LARGE, length), (length.saturating_sub(3), length.min(length.saturating_sub(3) + 1))]
+            {
+                let content = read(&mut File::open(&path).unwrap(), size).unwrap();
+                assert_eq!(content.bytes().len() as u64, found, "{size} of {length}");
+            }
+        }
+    }
+
+    #[test]
     fn an_empty_file_is_an_empty_text() {
         let (_dir, path) = written(b"");
         assert_eq!(Source::open(&path).unwrap().text(), "");

@@ -264,3 +264,22 @@ proptest! {
         prop_assert_eq!(fault, Fault { offset: cut.len(), reason: "unexpected end of the file" });
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4096))]
+
+    /// A number with much behind it is looked at in one go, one near the end of the text byte by byte.
+    #[test]
+    fn a_number_is_the_same_whatever_is_behind_it(
+        text in "(-?(0|[1-9][0-9]{0,34})(\\.[0-9]{0,34})?([eE][-+]?[0-9]{0,4})?|[-+.eE0-9I]{1,36})",
+        before in 0usize..3,
+        behind in "[,\\]} e.0-]",
+    ) {
+        let skipped = |text: &str| {
+            let mut scanner = Scanner::new(text, before);
+            (scanner.skip_value().err(), scanner.at())
+        };
+        let text = format!("{}{text}{behind},,", "[".repeat(before));
+        prop_assert_eq!(skipped(&text), skipped(&format!("{text}{}", " ".repeat(40))));
+    }
+}
