@@ -21,6 +21,8 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
         yield f"first overflow     {overflow['node']}{inside(overflow)}   {overflow['overflow']}"
         if frame := overflow.get("frame"):
             yield f"    {source(frame)}"
+    elif any(report["totals"]["overflow"].values()):
+        yield "first overflow     none: no element that was computed is NaN or infinite"
 
 
 EPSILONS = {"bfloat16": 2.0**-7, "float16": 2.0**-10, "float32": 2.0**-23}
@@ -70,10 +72,9 @@ def _difference(report: dict[str, Any]) -> Iterator[str]:
 
 
 def first_overflow(report: dict[str, Any]) -> dict[str, Any] | None:
-    """The first node of the worst level, of the first rank that has one of that level."""
-    levels = ("critical", "high", "medium")
+    """The first node in which NaN or infinity shows, of the first rank that has one."""
     found: list[dict[str, Any]] = [rank["first_overflow"] for rank in report["ranks"] if rank["first_overflow"]]
-    return min(found, key=lambda node: (levels.index(node["overflow"]), node["step"], node["rank"]), default=None)
+    return min(found, key=lambda node: (node["step"], node["rank"]), default=None)
 
 
 def has_steps(report: dict[str, Any]) -> bool:

@@ -64,6 +64,30 @@ pub(crate) struct Measured {
     pub is_scalar: bool,
     /// How many standard deviations the extreme of so many elements lies out.
     pub reach: f32,
+    /// Whether the target's elements are numbers.
+    pub extremes: Extremes,
+}
+
+/// What the largest and the smallest element of a tensor tell of all of them. (Mean and norm may overflow where no element does.)
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Extremes {
+    /// All are finite, or nothing is known of them.
+    Finite,
+    /// Some are minus infinity, as in a mask, and none is worse.
+    Masked,
+    /// NaN or infinity.
+    NonFinite,
+}
+
+impl Extremes {
+    fn between(max: Option<f64>, min: Option<f64>) -> Self {
+        let worst = |number: f64| match number {
+            _ if number.is_finite() => Extremes::Finite,
+            f64::NEG_INFINITY => Extremes::Masked,
+            _ => Extremes::NonFinite,
+        };
+        [max, min].into_iter().flatten().map(worst).max().unwrap_or(Extremes::Finite)
+    }
 }
 
 const NOT_NUMBER: [f32; 3] = [f32::NAN; 3];
@@ -87,7 +111,8 @@ pub(crate) fn measure(cells: &Cells<'_>, task: Task) -> Measured {
     };
     let dtypes_differ = messages.contains("The dtype of");
     let reach = if dtypes_differ { element_count(cells.shape.text()).map_or(1.0, expected_extreme) } else { 1.0 };
-    Measured { difference, epsilon: type_of.epsilon(), dtypes_differ, scale, mark: mark(cells, numbers), is_scalar, reach }
+    let extremes = Extremes::between(numbers[0], numbers[1]);
+    Measured { difference, epsilon: type_of.epsilon(), dtypes_differ, scale, mark: mark(cells, numbers), is_scalar, reach, extremes }
 }
 
 /// The largest of `count` normal deviates, in standard deviations, at least 1 (David and Nagaraja, *Order Statistics*,

@@ -14,6 +14,6 @@ mod node;
 mod quick;
 
 pub(crate) use cells::{for_each_row, Cell, Cells, Members, STATISTICS};
-pub(crate) use measure::{measure, Difference};
+pub(crate) use measure::{measure, Difference, Extremes};
 pub use measure::{Break, Role};
 pub(crate) use node::{coarsest_epsilon, role, tensor_epsilon, NodeFacts, Phase, RowFacts, Verdict};

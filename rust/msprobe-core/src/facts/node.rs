@@ -3,7 +3,7 @@
 use super::cells::{for_each_row, Cells};
 use super::dtype::dtype;
 use super::marks;
-use super::measure::{measure, Difference, Measured, Role};
+use super::measure::{measure, Difference, Extremes, Measured, Role};
 use super::quick;
 use crate::name::{self, Direction};
 use crate::visdb::{OverflowLevel, Task};
@@ -152,6 +152,18 @@ impl NodeFacts {
     pub fn may_widen(&self) -> bool {
         // Nothing is coarser than what has 8 bits, and a bfloat16 faces something finer.
         self.matched && self.rows.iter().any(|row| row.measured.dtypes_differ && row.measured.epsilon < f32::EPSILON * 65536.0)
+    }
+
+    /// The worst that the node's tensors hold, without what was in memory before anything was computed or received.
+    pub fn overflown(&self) -> Extremes {
+        let passed_in =
+            |row: &RowFacts| self.rows.iter().any(|other| other.role == Role::Input && other.measured.mark == row.measured.mark);
+        let counts = |row: &&RowFacts| match row.role {
+            Role::Output => !self.is_uninitialised && !(self.is_distributed && passed_in(row)),
+            _ => !self.is_distributed,
+        };
+        let tensors = self.rows.iter().filter(|_| !self.is_root && !self.is_collection);
+        tensors.filter(counts).map(|row| row.measured.extremes).max().unwrap_or(Extremes::Finite)
     }
 
     /// Takes the coarsest epsilon of the golden node's tensors into account where the dtypes differ.

@@ -130,7 +130,7 @@ pub struct RankReport {
     pub first_difference: Option<Difference>,
     /// The first node that the verdict colours.
     pub first_verdict: Option<NodeLine>,
-    /// The first node of the worst overflow level.
+    /// The first node with an overflow level in whose tensors NaN or infinity shows (minus infinity only where nothing is worse).
     pub first_overflow: Option<NodeLine>,
     /// Further nodes that differ without their inputs explaining it, in execution order.
     pub runner_ups: Vec<Difference>,

@@ -20,8 +20,8 @@
 
 use super::candidate::{Candidate, RowAt, What};
 use super::tolerance::{Level, Noise};
-use crate::facts::{Break, Difference, NodeFacts, Phase, Role, RowFacts, Verdict};
-use crate::visdb::{OverflowLevel, Task};
+use crate::facts::{Break, Difference, Extremes, NodeFacts, Phase, Role, RowFacts, Verdict};
+use crate::visdb::Task;
 use hashbrown::{HashMap, HashSet};
 
 /// An output must stand out this much from the inputs, in units of the tolerance, to count as made here. Less is noise
@@ -102,9 +102,10 @@ pub(super) struct Outcome {
     pub candidates: Vec<Candidate>,
     pub grown: Option<Grown>,
     pub counts: Counts,
-    /// First nodes with a verdict of warning or error, and with the worst overflow level.
+    /// The first node with a verdict of warning or error.
     pub first_verdict: Option<(u32, Verdict)>,
-    pub first_overflow: Option<(u32, OverflowLevel)>,
+    /// The first node with an overflow level in which NaN or infinity shows; with minus infinity if there is nothing worse.
+    pub first_overflow: Option<(u32, Extremes)>,
     /// The input that comes nearest to the tolerance without exceeding it, or the output: order, error, tolerance.
     pub nearest: Option<(u32, f32, f32)>,
     /// The noise at the end, for the next step of the rank.
@@ -209,8 +210,9 @@ impl Walk {
         }
         if let Some(level) = node.overflow {
             counts.overflow[level as usize] += 1;
-            if self.outcome.first_overflow.is_none_or(|(_, worst)| level > worst) {
-                self.outcome.first_overflow = Some((node.order, level));
+            let extremes = node.overflown();
+            if extremes > self.outcome.first_overflow.map_or(Extremes::Finite, |(_, worst)| worst) {
+                self.outcome.first_overflow = Some((node.order, extremes));
             }
         }
         if node.verdict >= Verdict::Warning && self.outcome.first_verdict.is_none() && !node.is_collection && !node.is_root {

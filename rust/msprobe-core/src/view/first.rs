@@ -63,6 +63,13 @@ pub(crate) fn find(file: &VisFile, step: i64, rank: i64) -> Option<First> {
     serde_json::from_value(serde_json::to_value(report.first_difference?).ok()?).ok()
 }
 
+/// The name of the node that overflows first; `None` if the file does not say it, else `Some(None)` if there is none.
+#[allow(clippy::option_option)] // unknown, none, there
+pub(crate) fn overflow(file: &VisFile, step: i64, rank: i64) -> Option<Option<String>> {
+    let first = "SELECT node_name FROM msprobe_divergence WHERE step = ?1 AND rank = ?2 AND kind = 'first_overflow'";
+    says(file, step, rank).then(|| file.conn.query_row(first, [step, rank], |row| row.get(0)).optional().ok()).flatten()
+}
+
 /// Whether the run that wrote the file has written what it found, be it nothing.
 fn says(file: &VisFile, step: i64, rank: i64) -> bool {
     let lines = "SELECT count(*) FROM msprobe_divergence WHERE step = ?1 AND rank = ?2";

@@ -3,7 +3,7 @@
 use super::drift;
 use super::error::ViewError;
 use super::file::VisFile;
-use super::first::Difference;
+use super::first::{self, Difference};
 use super::outline::{status, Outline, NONE};
 use super::{rows, Question};
 use crate::report;
@@ -132,7 +132,7 @@ pub(crate) fn graph(question: &Question<'_>) -> Result<Vec<u8>, ViewError> {
         broken_links: u32,
         /// The earliest deepest node with a warning or an error.
         first_verdict: Option<Spot>,
-        /// The earliest deepest node with an overflow level.
+        /// The node that the report names, or, where the file has no answer, the earliest deepest one with an overflow level.
         first_overflow: Option<Spot>,
         /// Whether the numbers of the rows have been read yet.
         difference_known: bool,
@@ -153,7 +153,11 @@ pub(crate) fn graph(question: &Question<'_>) -> Result<Vec<u8>, ViewError> {
     // In execution order children come before their parents, so the first one found is also a deepest one.
     let coloured = |status: u8| status == status::WARNING || status == status::ERROR;
     let first_verdict = tree.status.iter().position(|status| coloured(*status));
-    let first_overflow = tree.overflow.iter().position(|level| *level > 0);
+    let first_overflow = match first::overflow(&file, step, rank) {
+        Some(found) => found.and_then(|name| (0..tree.len()).find(|node| tree.overflow[*node] > 0 && tree.name(*node as u32) == name)),
+        // Its tensors would tell more than its level, but nobody has looked at them.
+        None => tree.overflow.iter().position(|level| *level > 0),
+    };
     let compared = outline.sides[1].len() > 0;
     let drift = if compared { drift::find(question, &file, step, rank, &outline, std::time::Duration::from_millis(120))? } else { None };
     let answer = Summary {
