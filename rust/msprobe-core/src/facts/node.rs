@@ -67,8 +67,6 @@ pub(crate) struct NodeFacts {
 
 /// Elementwise sums and differences: rounding is relative to the larger operand, not to the result (Higham, section 1.7).
 const CANCELLING: [&str; 10] = ["add", "sub", "__add__", "__sub__", "__radd__", "__rsub__", "add_", "sub_", "__iadd__", "__isub__"];
-/// Their outputs hold whatever was in memory.
-const UNINITIALISED: [&str; 6] = ["empty", "empty_like", "empty_with_format", "new_empty_strided", "new_empty", "empty_strided"];
 
 impl NodeFacts {
     /// What the name and the parent's name alone tell; the parent of a root is empty.
@@ -102,7 +100,7 @@ impl NodeFacts {
             overflow: None,
             is_distributed: false,
             cancels: CANCELLING.contains(&api),
-            is_uninitialised: UNINITIALISED.contains(&api),
+            is_uninitialised: name::returns_uninitialised_memory(api),
             modified: false,
             is_early,
             rows: Vec::new(),
@@ -154,12 +152,12 @@ impl NodeFacts {
         self.matched && self.rows.iter().any(|row| row.measured.dtypes_differ && row.measured.epsilon < f32::EPSILON * 65536.0)
     }
 
-    /// The worst that the node's tensors hold, without what was in memory before anything was computed or received.
+    /// The worst that the node's tensors hold, without what is in memory before anything is received.
     pub fn overflown(&self) -> Extremes {
         let passed_in =
             |row: &RowFacts| self.rows.iter().any(|other| other.role == Role::Input && other.measured.mark == row.measured.mark);
         let counts = |row: &&RowFacts| match row.role {
-            Role::Output => !self.is_uninitialised && !(self.is_distributed && passed_in(row)),
+            Role::Output => !(self.is_distributed && passed_in(row)),
             _ => !self.is_distributed,
         };
         let tensors = self.rows.iter().filter(|_| !self.is_root && !self.is_collection);
