@@ -3,7 +3,7 @@
 //! A row is an object of texts. After a match by hand the reference's viewer leaves numbers where texts were, so a cell may
 //! be either. Unknown members are skipped, a repeated member keeps its last value, and texts are borrowed where they can be.
 
-use super::decimal::decimal;
+use crate::text::float::decimal;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::Deserialize;
 use std::borrow::Cow;

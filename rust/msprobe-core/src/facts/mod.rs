@@ -4,9 +4,7 @@
 //! nodes from anywhere, or judge them. The rows come from a finished file or are at hand while the file is written; both give
 //! the same facts.
 
-mod block;
 mod cells;
-mod decimal;
 mod dtype;
 mod marks;
 mod measure;

@@ -6,10 +6,10 @@ use std::borrow::Cow;
 
 use serde::de::IgnoredAny;
 
-use super::block::{specials, BLOCK};
 use super::cells::{Cell, Cells};
-use super::decimal::decimal_at;
 use crate::dump::json::plain_end;
+use crate::text::block::{specials, BLOCK};
+use crate::text::float::decimal_at;
 
 /// The text is laid out in another way, or is no JSON at all.
 #[derive(Debug)]

@@ -1,15 +1,16 @@
 //! Finding the end of the plain part of a string: a quote, a backslash or a control character.
 
+use crate::text::block::{specials_of_half, BLOCK};
+
 /// Offset of the first such byte from `at` on; the length if there is none.
 #[inline]
 pub(crate) fn plain_end(bytes: &[u8], mut at: usize) -> usize {
-    #[cfg(target_arch = "x86_64")]
-    while let Some(block) = bytes.get(at..at + 16) {
-        let found = special_in_block(block.try_into().expect("sixteen bytes"));
+    while let Some(half) = bytes.get(at..at + BLOCK / 2) {
+        let found = specials_of_half(half.try_into().expect("half a block"));
         if found != 0 {
             return at + found.trailing_zeros() as usize;
         }
-        at += 16;
+        at += BLOCK / 2;
     }
     while let Some(word) = bytes.get(at..at + 8) {
         let found = special_in_word(u64::from_le_bytes(word.try_into().expect("eight bytes")));
@@ -24,22 +25,6 @@ pub(crate) fn plain_end(bytes: &[u8], mut at: usize) -> usize {
 
 fn is_special(byte: u8) -> bool {
     byte == b'"' || byte == b'\\' || byte < 0x20
-}
-
-/// One bit for each special byte.
-#[cfg(target_arch = "x86_64")]
-#[inline]
-fn special_in_block(block: &[u8; 16]) -> u32 {
-    use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_loadu_si128, _mm_max_epu8, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8};
-    // SAFETY: SSE2 belongs to every x86-64 processor, and the load takes any address of 16 readable bytes, which `block` is.
-    unsafe {
-        let block = _mm_loadu_si128(block.as_ptr().cast());
-        let quote = _mm_cmpeq_epi8(block, _mm_set1_epi8(b'"' as i8));
-        let backslash = _mm_cmpeq_epi8(block, _mm_set1_epi8(b'\\' as i8));
-        let last_control = _mm_set1_epi8(0x1f);
-        let control = _mm_cmpeq_epi8(_mm_max_epu8(block, last_control), last_control);
-        _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quote, backslash), control)) as u32
-    }
 }
 
 /// The high bit of each special byte, and perhaps of bytes behind the first (borrows travel upwards).

@@ -1,17 +1,23 @@
 //! What kinds of bytes stand among the next 32, one bit each, the first byte's lowest.
 
 /// Bytes looked at together.
-pub(super) const BLOCK: usize = 32;
+pub(crate) const BLOCK: usize = 32;
 
 /// The bytes that end the plain part of a JSON string: quote, backslash, control characters.
 #[inline]
-pub(super) fn specials(block: &[u8; BLOCK]) -> u32 {
+pub(crate) fn specials(block: &[u8; BLOCK]) -> u32 {
     imp::specials(block)
+}
+
+/// The same of half a block.
+#[inline]
+pub(crate) fn specials_of_half(half: &[u8; BLOCK / 2]) -> u32 {
+    imp::specials_of_half(half)
 }
 
 /// The digits, and the dots.
 #[inline]
-pub(super) fn digits_and_dots(block: &[u8; BLOCK]) -> (u32, u32) {
+pub(crate) fn digits_and_dots(block: &[u8; BLOCK]) -> (u32, u32) {
     imp::digits_and_dots(block)
 }
 
@@ -61,18 +67,31 @@ mod imp {
         ((four(0) * 10_000 + four(1)) * 10_000 + four(2)) * 10_000 + four(3)
     }
 
+    #[inline]
+    fn ask_half(half: &[u8], ask: impl Fn(__m128i) -> __m128i) -> u32 {
+        let half: &[u8; BLOCK / 2] = half.try_into().expect("sixteen bytes");
+        // SAFETY: SSE2 belongs to every x86-64 processor, and the load takes any address of 16 readable bytes, which `half` is.
+        unsafe { _mm_movemask_epi8(ask(_mm_loadu_si128(half.as_ptr().cast()))) as u32 }
+    }
+
     /// Asks both halves.
     #[inline]
     fn both(block: &[u8; BLOCK], ask: impl Fn(__m128i) -> __m128i) -> u32 {
-        // SAFETY: SSE2 belongs to every x86-64 processor, and the loads take any address of 16 readable bytes: the block's halves.
-        let [low, high] = [0, 16].map(|at| unsafe { _mm_movemask_epi8(ask(_mm_loadu_si128(block[at..at + 16].as_ptr().cast()))) as u32 });
-        low | high << 16
+        let (low, high) = block.split_at(BLOCK / 2);
+        ask_half(low, &ask) | ask_half(high, &ask) << 16
     }
 
     #[inline]
     pub(super) fn specials(block: &[u8; BLOCK]) -> u32 {
-        // SAFETY: as above, and these take no addresses.
-        both(block, |bytes| unsafe {
+        let (low, high) = block.split_at(BLOCK / 2);
+        let half = |half: &[u8]| specials_of_half(half.try_into().expect("sixteen bytes"));
+        half(low) | half(high) << 16
+    }
+
+    #[inline]
+    pub(super) fn specials_of_half(half: &[u8; BLOCK / 2]) -> u32 {
+        // SAFETY: SSE2 as above, and these take no addresses.
+        ask_half(half, |bytes| unsafe {
             let quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(b'"' as i8));
             let backslash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(b'\\' as i8));
             let last_control = _mm_set1_epi8(0x1f);
@@ -98,12 +117,16 @@ mod imp {
 mod imp {
     use super::BLOCK;
 
-    fn each(block: &[u8; BLOCK], is: impl Fn(u8) -> bool) -> u32 {
+    fn each(block: &[u8], is: impl Fn(u8) -> bool) -> u32 {
         block.iter().enumerate().fold(0, |bits, (at, byte)| bits | u32::from(is(*byte)) << at)
     }
 
     pub(super) fn specials(block: &[u8; BLOCK]) -> u32 {
         each(block, |byte| byte == b'"' || byte == b'\\' || byte < 0x20)
+    }
+
+    pub(super) fn specials_of_half(half: &[u8; BLOCK / 2]) -> u32 {
+        each(half, |byte| byte == b'"' || byte == b'\\' || byte < 0x20)
     }
 
     pub(super) fn last_digits(digits: &[u8; 16], count: usize) -> u64 {

@@ -39,7 +39,7 @@ const RECIPROCALS: [(u64, u64); 55] = {
 const ZEROS: u64 = 0x3030_3030_3030_3030;
 
 /// The number that all of `text` spells, to the last bit; `None` if it is another kind of text.
-pub(super) fn decimal(text: &[u8]) -> Option<f64> {
+pub(crate) fn decimal(text: &[u8]) -> Option<f64> {
     let (negative, text) = match text {
         [b'-', rest @ ..] => (true, rest),
         _ => (false, text),
@@ -67,7 +67,7 @@ pub(super) fn decimal(text: &[u8]) -> Option<f64> {
 /// The number that the JSON string starting at `at` spells and where its closing quote is, if it is written like most
 /// statistics; `None` for everything else, a number or not.
 #[inline]
-pub(super) fn decimal_at(text: &[u8], at: usize) -> Option<(f64, usize)> {
+pub(crate) fn decimal_at(text: &[u8], at: usize) -> Option<(f64, usize)> {
     const POWERS: [u64; 20] = {
         let mut powers = [1; 20];
         let mut at = 1;
