@@ -38,6 +38,19 @@ def test_a_broken_file_is_named_with_its_place(msprobe: Command, rank: Path) -> 
     assert "Traceback" not in done.err
 
 
+def test_folders_of_several_dumps_are_a_problem(msprobe: Command, tmp_path: Path) -> None:
+    done = msprobe("doctor", DATA / "dumps" / "llama_perturbed")
+    assert (done.status, done.err) == (1, "")
+    assert done.out.startswith("problem   ")
+    assert "holds two runs; name " in done.out
+    for name in ("a", "b"):
+        (tmp_path / name / "target" / "step0" / "rank0").mkdir(parents=True)
+    done = msprobe("doctor", tmp_path)
+    assert (done.status, done.err) == (1, "")
+    told = "holds 2 folders that are no ranks or steps (a, b); name the folder of a rank, of ranks or of steps"
+    assert done.out == f"problem   {tmp_path}: {told}\n"
+
+
 def test_no_folder_is_one_line(msprobe: Command, tmp_path: Path) -> None:
     done = msprobe("doctor", tmp_path / "absent")
     assert (done.status, done.out, done.err.count("\n")) == (1, "", 1)

@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import sqlite3
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +148,78 @@ def test_text_names_evidence_and_source_line(msprobe: Command, tmp_path: Path) -
     assert ".py:" in lines[at + 2]
     assert "flows into Functional.linear.13.forward" in lines[at + 3]
     assert lines[at + 4].split()[:3] == ["first", "verdict", "Functional.linear.14.forward"]
+
+
+INSERTED = {
+    "file": "/home/user/train/networks.py",
+    "line": 50,
+    "function": "forward",
+    "code": "h[0, 0, 0] = self.spoil",
+}
+
+
+@pytest.fixture(scope="module")
+def spoiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A training whose feed-forward part writes a NaN into its activation (tests/data/README.md), and its sound steps."""
+    folder = tmp_path_factory.mktemp("faults")
+    with tarfile.open(DATA / "faults.tar.xz") as archive:
+        archive.extractall(folder, filter="data")
+    return folder / "transformer"
+
+
+def test_what_only_the_target_has_inside_is_named_with_its_own_line(spoiled: Path, msprobe: Command, tmp_path: Path) -> None:
+    done = msprobe("graph_visualize", "-tp", spoiled / "step14" / "rank0", "-gp", spoiled / "step0" / "rank0", "-o", tmp_path)
+    line = (
+        "    only in target inside it: Tensor.__setitem__.0.forward   /home/user/train/networks.py:50 in forward: h[0, 0, 0] = self.spoil"
+    )
+    assert line in done.out.splitlines()
+    (file,) = tmp_path.iterdir()
+    assert line in msprobe("report", file).out.splitlines()
+    stored = answer(msprobe, file)
+    inside = stored["first_difference"]["unmatched_inside"]
+    assert (inside["node"], inside["matched"], inside["frame"]) == ("Tensor.__setitem__.0.forward", False, INSERTED)
+    # What an option asks for is not in the file: the rows tell the same.
+    measured = answer(msprobe, file, "--only", "unmatched")
+    assert measured["first_difference"] == stored["first_difference"]
+    with sqlite3.connect(file) as database:
+        database.execute("UPDATE tb_nodes SET matched_node_link = NULL WHERE node_name = 'Module.layers.0.mlp.fc1.Linear.forward.0'")
+        database.execute("UPDATE tb_nodes SET matched_node_link = NULL WHERE node_name = 'Tensor.__add__.3.forward'")
+    # Neither what ran before the module nor what runs after it.
+    assert answer(msprobe, file, "--only", "unmatched")["first_difference"] == stored["first_difference"]
+    with sqlite3.connect(file) as database:
+        link = database.execute("SELECT matched_node_link FROM tb_nodes WHERE node_name = 'Functional.gelu.1.forward'").fetchone()
+        database.execute("UPDATE tb_nodes SET matched_node_link = ? WHERE node_name = 'Tensor.__setitem__.0.forward'", link)
+    assert "unmatched_inside" not in answer(msprobe, file, "--only", "unmatched")["first_difference"]
+
+
+def test_the_answer_of_a_run_says_that_there_is_more(msprobe: Command, tmp_path: Path) -> None:
+    dumps = unpacked()
+    pair = dumps / "grad_accum3"
+    done = msprobe("graph_visualize", "-tp", pair / "target", "-gp", pair / "golden", "-o", tmp_path / "out")
+    (line,) = (line for line in done.out.splitlines() if line.startswith("runner-up"))
+    (file,) = (tmp_path / "out").iterdir()
+    head, told, command = line.partition("   and 1 more: ")
+    assert (told != "", command) == (True, f"msprobe-rs report {file}")
+    shown = [line for line in msprobe("report", file).out.splitlines() if line.startswith("runner-up")]
+    assert (shown[0], len(shown)) == (head, 2)
+    pair = dumps / "llama_perturbed"
+    done = msprobe("graph_visualize", "-tp", pair / "target", "-gp", pair / "golden", "-o", tmp_path / "one")
+    assert "runner-up" not in done.out
+
+
+@pytest.mark.parametrize(
+    ("pair", "words"), [("kwargs_nested", "inputs have the same statistics; "), ("inplace_relu", "inputs have the same statistics; ")]
+)
+def test_statistics_that_are_the_same_are_not_called_equal_inputs(pair: str, words: str, msprobe: Command, tmp_path: Path) -> None:
+    # README: in kwargs_nested another mask is given, whose Max and Min are the same.
+    done = msprobe("report", restored(recorded(pair), tmp_path / "x.vis.db"))
+    assert f"computation: {words}" in done.out
+    assert "equal" not in done.out
+
+
+def test_a_single_dump_cannot_fail(msprobe: Command) -> None:
+    done = msprobe("report", DATA / "visdb" / "build_overflow.vis.db", "--fail-on", "error")
+    assert (done.status, "--fail-on has no effect: one dump alone has no verdicts" in done.err) == (0, True)
 
 
 def test_ranks_that_meet_name_the_one_that_parted(msprobe: Command, run: Run) -> None:

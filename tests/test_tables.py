@@ -57,6 +57,14 @@ def test_tree_is_the_stored_tree(msprobe: Command) -> None:
     assert seen == expected
 
 
+def test_the_golden_tree_has_the_verdicts_of_the_partners(msprobe: Command) -> None:
+    lines = {line["node"]: line for line in json.loads(msprobe("tree", FILE, "--golden", "--depth", "99", "--json").out)["lines"]}
+    sql = "SELECT json_extract(matched_node_link, '$[#-1]'), precision_index FROM tb_nodes WHERE data_source = 'NPU' AND up_node <> ''"
+    expected = {partner: {0: "pass", 0.5: "warning", 1: "error", None: None}[index] for partner, index in stored(sql) if partner}
+    assert {name: lines[name]["verdict"] for name in expected} == expected
+    assert {"pass", "warning"} <= set(expected.values())
+
+
 def test_tree_for_people(msprobe: Command) -> None:
     lines = msprobe("tree", FILE, "--depth", "1").out.splitlines()
     assert lines[0].strip().startswith("DefaultModel")
@@ -68,7 +76,7 @@ def test_tree_for_people(msprobe: Command) -> None:
 @pytest.mark.parametrize("limit", [1, 2, 3, 8, 21, 60])
 def test_a_limit_leaves_out_the_end_alone(msprobe: Command, limit: int) -> None:
     whole = json.loads(msprobe("tree", FILE, "--depth", "99", "--json").out)
-    some = json.loads(msprobe("tree", FILE, "--depth", "99", "--limit", limit, "--json").out)
+    some = json.loads(msprobe("tree", FILE, "--depth", "99", "--limit", str(limit), "--json").out)
     assert some["lines"] == whole["lines"][:limit]
     assert (whole["more"], some["more"]) == (False, len(whole["lines"]) > limit)
 
@@ -214,6 +222,22 @@ def test_a_workbook_has_the_same_rows(msprobe: Command, tmp_path: Path, words: l
             else:
                 assert as_csv(value) == text
                 assert title not in numbers or value in (None, "nan", "inf", "-inf")
+
+
+def test_a_row_without_remarks_has_an_empty_message(msprobe: Command, tmp_path: Path) -> None:
+    msprobe("export", FILE, "-o", tmp_path / "x.json")
+    rows = json.loads((tmp_path / "x.json").read_text())
+    remarks = [
+        remark
+        for (cells,) in stored("SELECT input_data FROM tb_nodes WHERE data_source = 'NPU'")
+        for remark in (row.get("Err_message") for row in json.loads(cells or "{}").values())
+    ]
+    assert "[]" in remarks or [] in remarks
+    messages = {row["message"] for row in rows}
+    assert None in messages
+    assert "[]" not in messages
+    assert all(isinstance(json.loads(message), list) for message in messages if message)
+    assert {row["requires_grad"] for row in rows} <= {None, "True", "False"}
 
 
 def test_a_workbook_holds_texts_as_they_are(run: Run, msprobe: Command, tmp_path: Path) -> None:

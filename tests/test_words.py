@@ -81,8 +81,8 @@ def test_elements_are_told_in_words() -> None:
 
 def test_structure_says_which_side_has_it() -> None:
     found = {"node": "a", "what": "structure", "inputs": None, "evidence": None, "is_random": False, "is_communication": False}
-    assert difference.evidence({**found, "golden_node": None}) == "structure: only the target has it"
-    assert difference.evidence({**found, "golden_node": "a"}) == "structure: only the golden run has it"
+    assert difference.evidence({**found, "golden_node": None}, by_statistics=True) == "structure: only the target has it"
+    assert difference.evidence({**found, "golden_node": "a"}, by_statistics=True) == "structure: only the golden run has it"
 
 
 def test_what_is_said_of_several_places_is_said_once() -> None:

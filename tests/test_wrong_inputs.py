@@ -128,7 +128,7 @@ def test_wrong_usage(words: str, told: str, msprobe: Command, place: Path) -> No
     assert refused(msprobe, place, *words.split(), status=2).startswith(told)
 
 
-@pytest.mark.parametrize("file", ["missing", "text.vis.db", "dump/dump.json", "runs"])
+@pytest.mark.parametrize("file", ["missing", "text.vis.db", "dump/dump.json"])
 def test_doctor_and_mapping_say_the_same(file: str, msprobe: Command, place: Path) -> None:
     line = refused(msprobe, place, "doctor", file)
     assert line.startswith(f"{file}: ")

@@ -137,6 +137,7 @@ def lines(summary: Summary, overflow_check: bool = False) -> Iterator[str]:
         from msprobe.cli import difference
 
         yield from difference.lines(report)
+        yield from _runner_up(report, summary["output"])
     yield _line("wrote", summary["output"], f"{summary['bytes'] / 1e6:,.1f} MB", f"{summary['seconds']:.2f} s")
     yield _line("view", f"tensorboard --logdir {_quoted(os.path.dirname(summary['output']) or '.')}")  # noqa: PTH120
 
@@ -169,6 +170,17 @@ def _other_ways(total: dict[str, int]) -> Iterator[str]:
         return
     ways = "--match align finds" if total["matched_by_mapping"] else "--match align, -fm and -lm find"
     yield _line("hint", f"most nodes have no partner: do the names differ? {ways} others")
+
+
+def _runner_up(report: dict[str, Any], output: str) -> Iterator[str]:
+    """The next node that differs without the first difference explaining it, and how to see more of them."""
+    from msprobe.cli import alike, difference
+
+    if others := difference.others(report):
+        (other, count), *rest = others
+        more = f"and {len(rest):,} more: " if rest else ""
+        told = f"{difference.heading(other, difference.has_steps(report))}{alike.further(count)}"
+        yield f"runner-up          {told}   {more}msprobe-rs report {_quoted(output)}"
 
 
 def _one_rank(part: Part, compare: bool, overflow: dict[str, int]) -> str:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from msprobe.cli import alike
 from msprobe.cli.evidence import change, elements, share
 
 
@@ -61,14 +62,29 @@ def _difference(report: dict[str, Any]) -> Iterator[str]:
         yield f"first difference   none: {miss(misses[0]) if misses else 'nothing compared'}"
         return
     yield f"first difference   {heading(found, has_steps(report))}"
-    yield f"    {evidence(found)}"
+    yield f"    {evidence(found, by_statistics=report['task'] == 'summary')}"
     if (row := found["evidence"]) and (tensor := row.get("tensor")):
         yield f"    {elements(tensor)}"
     if frame := found["frame"]:
         yield f"    {source(frame)}"
+    if other := found.get("unmatched_inside"):
+        where = f"   {source(other['frame'])}" if other.get("frame") else ""
+        yield f"    only in target inside it: {other['node']}{where}"
     rank = next(r for r in report["ranks"] if (r["step"], r["rank"]) == (found["step"], found["rank"]))
     if flow := rank["flows_into"]:
         yield f"    flows into {', '.join(node['node'] for node in flow[:3])}{', ...' if len(flow) > 3 else ''}"
+
+
+def others(report: dict[str, Any]) -> list[tuple[dict[str, Any], int]]:
+    """Runner-ups of the rank of the first difference, each with the number of gradients of the same module behind it."""
+    first = report["first_difference"]
+    ranks = report["ranks"] if first else []
+    return [
+        other
+        for rank in ranks
+        if (rank["step"], rank["rank"]) == (first["step"], first["rank"])
+        for other in alike.gradients(rank["runner_ups"])
+    ]
 
 
 def first_overflow(report: dict[str, Any]) -> dict[str, Any] | None:
@@ -111,12 +127,13 @@ def inside(node: dict[str, Any]) -> str:
     return f" in {path}" if path else ""
 
 
-def evidence(found: dict[str, Any]) -> str:
-    """What differs, and by how much."""
+def evidence(found: dict[str, Any], by_statistics: bool) -> str:
+    """What differs, and by how much; statistics that are the same may be those of other values, a mask's above all."""
     words = []
     if (inputs := found["inputs"]) and found["what"] == "computation":
         most = f"agree ({share(inputs['error'])} apart at most, noise {share(inputs['noise'], 1)})"
-        words.append(f"inputs {'are equal' if inputs['error'] == 0 else most}")
+        none = "have the same statistics" if by_statistics else "are equal"
+        words.append(f"inputs {none if inputs['error'] == 0 else most}")
     if found["what"] == "structure":
         words.append("only the golden run has it" if found["golden_node"] == found["node"] else "only the target has it")
     if row := found["evidence"]:

@@ -27,7 +27,10 @@ def dump(path: str) -> Exit:
     """
     root = Path(path)
     if problem := request.no_dump(path):
-        raise Refusal(f"{path}: {problem}")
+        if not root.is_dir():
+            raise Refusal(f"{path}: {problem}")
+        log.answer(log.one_line(f"problem   {path}: {problem}"))
+        return Exit.FAILED
     problems = 0
     for rank in _ranks(root):
         missing = [name for name in FILES if not (rank / name).is_file()]

@@ -63,6 +63,8 @@ def report(
     except Refusal as refusal:
         raise refused(refusal, as_json) from None
     answer = json.loads(text)
+    if fail_on and answer["graph_type"] == "build":
+        log.warning("--fail-on has no effect: one dump alone has no verdicts")
     if as_json:
         log.answer(text)
     else:
@@ -98,10 +100,8 @@ def lines(answer: dict[str, Any]) -> Iterator[str]:
             told = f"{difference.named(found)}   ({difference.order(found)})" if found else difference.miss(rank)
             yield f"step{rank['step']}/rank{rank['rank']}   {told}"
     yield from difference.lines(answer)
-    if first := answer["first_difference"]:
-        (rank,) = (rank for rank in ranks if (rank["step"], rank["rank"]) == (first["step"], first["rank"]))
-        for other, count in alike.gradients(rank["runner_ups"]):
-            yield f"runner-up          {difference.heading(other, steps)}{alike.further(count)}"
+    for other, count in difference.others(answer):
+        yield f"runner-up          {difference.heading(other, steps)}{alike.further(count)}"
     for rank in ranks:
         yield from _listed(rank, several=len(ranks) > 1, compared=answer["graph_type"] != "build")
 

@@ -44,7 +44,9 @@ def tree(
     ] = None,
     rank: Annotated[int | None, typer.Option("--rank", metavar="N", min=0, rich_help_panel=LOOK, help="This rank (the first).")] = None,
     step: Annotated[int | None, typer.Option("--step", metavar="N", min=0, rich_help_panel=LOOK, help="This step (the first).")] = None,
-    golden: Annotated[bool, typer.Option("--golden", rich_help_panel=LOOK, help="The golden tree.")] = False,
+    golden: Annotated[
+        bool, typer.Option("--golden", rich_help_panel=LOOK, help="The golden tree, with the verdicts of the partners.")
+    ] = False,
     limit: Annotated[int, typer.Option("--limit", metavar="N", rich_help_panel=OUTPUT, min=1, help="Lines to show (1000).")] = 1000,
     as_json: Annotated[bool, typer.Option("--json", rich_help_panel=OUTPUT, help="One JSON document.")] = False,
 ) -> int:

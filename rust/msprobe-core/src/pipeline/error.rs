@@ -38,6 +38,18 @@ pub enum Error {
         /// What was expected.
         expected: &'static str,
     },
+    /// A folder of folders most of which are neither ranks nor steps.
+    #[error("{}: holds {count} folders that are no ranks or steps ({}{}); {}", path.display(), names.join(", "), if names.len() < *count { ", ..." } else { "" }, no_ranks(*dumps))]
+    NoRanks {
+        /// The folder looked through.
+        path: PathBuf,
+        /// How many do not fit.
+        count: usize,
+        /// How many of them look like dumps of their own.
+        dumps: usize,
+        /// A few of them, those that look like dumps first.
+        names: Vec<String>,
+    },
     /// Two folders stand for the same number.
     #[error("{}: '{first}' and '{second}' stand for the same number; name one of them", path.display())]
     SameNumber {
@@ -112,6 +124,15 @@ impl Error {
             Error::Interrupted => 130,
             _ => 1,
         }
+    }
+}
+
+/// What to name instead of a folder of folders that do not fit.
+fn no_ranks(dumps: usize) -> String {
+    match dumps {
+        0 => "name the folder of a rank, of ranks or of steps".into(),
+        1 => "1 of them looks like a dump: name it".into(),
+        _ => format!("{dumps} of them look like dumps: name one of them"),
     }
 }
 

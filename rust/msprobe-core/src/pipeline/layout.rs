@@ -69,6 +69,9 @@ pub struct Layout {
 /// The files every rank folder has; one of them makes a folder a rank.
 const RANK_FILES: [&str; 3] = ["dump.json", "construct.json", "stack.json"];
 
+/// Folders that do not fit and are named, at most.
+const NAMED: usize = 3;
+
 /// The entries of a folder, in the order of their names.
 struct Entries {
     folders: Vec<String>,
@@ -150,9 +153,8 @@ pub fn read(path: &Path) -> Result<Layout, Error> {
         let step = StepDir { number: None, path: path.to_owned(), ranks };
         return Ok(Layout { kind: Kind::Ranks, steps: vec![step], ignored });
     }
-    if let Some(foreign) = found.folders.iter().find(|f| Label::of(f, "step").is_foreign()) {
-        return Err(Error::ForeignFolder { path: path.to_owned(), name: foreign.clone(), expected: "step<number>" });
-    }
+    let foreign = found.folders.iter().filter(|f| Label::of(f, "step").is_foreign());
+    refuse(path, foreign.collect(), found.folders.len(), "step<number>")?;
     let mut ignored: Vec<String> = found.files.iter().map(|f| path.join(f).display().to_string()).collect();
     let mut by_number = BTreeMap::new();
     for name in &found.folders {
@@ -171,6 +173,28 @@ pub fn read(path: &Path) -> Result<Layout, Error> {
     Ok(Layout { kind: Kind::Steps, steps, ignored })
 }
 
+/// The error of folders in `path` that do not fit, of `all` folders there; none if all fit.
+fn refuse(path: &Path, foreign: Vec<&String>, all: usize, expected: &'static str) -> Result<(), Error> {
+    match foreign.as_slice() {
+        [] => Ok(()),
+        [first, others @ ..] if others.is_empty() || 2 * foreign.len() <= all => {
+            Err(Error::ForeignFolder { path: path.to_owned(), name: (*first).clone(), expected })
+        }
+        _ => {
+            let (dumps, others): (Vec<_>, Vec<_>) = foreign.into_iter().partition(|name| looks_like_a_dump(&path.join(name)));
+            let names = dumps.iter().chain(&others).take(NAMED).map(|name| (*name).clone()).collect();
+            Err(Error::NoRanks { path: path.to_owned(), count: dumps.len() + others.len(), dumps: dumps.len(), names })
+        }
+    }
+}
+
+/// Whether a folder is a rank, or holds ranks or steps, by the names of what is in it.
+fn looks_like_a_dump(path: &Path) -> bool {
+    let Ok(found) = entries(path) else { return false };
+    let numbered = |name: &String| ["rank", "step", "proc"].iter().any(|prefix| Label::of(name, prefix).number().is_some());
+    found.files.iter().any(|file| RANK_FILES.contains(&file.as_str())) || found.folders.iter().any(numbered)
+}
+
 /// The ranks of a folder, ascending by number.
 fn ranks(path: &Path, found: &Entries, ignored: &mut Vec<String>) -> Result<Vec<RankDir>, Error> {
     ignored.extend(found.files.iter().map(|f| path.join(f).display().to_string()));
@@ -186,10 +210,8 @@ fn ranks(path: &Path, found: &Entries, ignored: &mut Vec<String>) -> Result<Vec<
     }
     let is_process = |name: &String| matches!(Label::of(name, "proc"), Label::Number(_));
     let processes: Vec<&String> = found.folders.iter().filter(|f| is_process(f)).collect();
-    let foreign = found.folders.iter().find(|f| Label::of(f, "rank").is_foreign() && !is_process(f));
-    if let Some(foreign) = foreign {
-        return Err(Error::ForeignFolder { path: path.to_owned(), name: foreign.clone(), expected: "rank<number>" });
-    }
+    let foreign = found.folders.iter().filter(|f| Label::of(f, "rank").is_foreign() && !is_process(f));
+    refuse(path, foreign.collect(), found.folders.len(), "rank<number>")?;
     if by_number.is_empty() {
         return match processes.as_slice() {
             [only] => Ok(vec![RankDir { number: None, path: path.join(only) }]),
@@ -260,7 +282,24 @@ mod tests {
         assert!(read(tree(&["rank9223372036854775807/"]).path()).is_ok());
         assert!(matches!(read(tree(&["rank0/", "rank9223372036854775808/"]).path()), Err(Error::ForeignFolder { .. })));
         assert!(matches!(read(tree(&["rank/", "rank0/"]).path()), Err(Error::SameNumber { .. })));
+        assert!(matches!(read(tree(&["rank0/", "a/", "rank1/", "b/"]).path()), Err(Error::ForeignFolder { name, .. }) if name == "a"));
         assert!(matches!(read(tree(&[]).path()), Err(Error::EmptyFolder { .. })));
         assert!(matches!(read(Path::new("/nowhere/at/all")), Err(Error::Input { .. })));
+    }
+
+    #[test]
+    fn a_folder_of_dumps_is_told() {
+        let root = tree(&["a/", "run1/step0/rank0/", "run2/dump.json", "run3/rank0/", "run4/proc17/", "step/"]);
+        let told = read(root.path()).unwrap_err().to_string();
+        let expected = "holds 5 folders that are no ranks or steps (run1, run2, run3, ...); 4 of them look like dumps: name one of them";
+        assert_eq!(told, format!("{}: {expected}", root.path().display()));
+        let root = tree(&["a/", "run1/rank0/"]);
+        let told = read(root.path()).unwrap_err().to_string();
+        let expected = "holds 2 folders that are no ranks or steps (run1, a); 1 of them looks like a dump: name it";
+        assert_eq!(told, format!("{}: {expected}", root.path().display()));
+        let root = tree(&["a/", "b/c/"]);
+        let told = read(root.path()).unwrap_err().to_string();
+        let expected = "holds 2 folders that are no ranks or steps (a, b); name the folder of a rank, of ranks or of steps";
+        assert_eq!(told, format!("{}: {expected}", root.path().display()));
     }
 }

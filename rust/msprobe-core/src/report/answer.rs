@@ -216,6 +216,9 @@ pub struct Difference {
     pub is_random: bool,
     /// Worst verdict of the node itself.
     pub verdict: Option<Cow<'static, str>>,
+    /// For a computation: the first target node without a partner that ran inside it before the difference was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unmatched_inside: Option<NodeLine>,
 }
 
 /// The row that shows a difference.

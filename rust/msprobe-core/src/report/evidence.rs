@@ -4,6 +4,7 @@ use super::answer::{Difference, Elements, Evidence, FlowNode, Frame, Inputs, Nod
 use super::candidate::Candidate;
 use super::error::{Error, Result};
 use super::file::{Place, VisFile};
+use super::inside;
 use crate::facts::{for_each_row, measure, role, Break, Cell, Cells, STATISTICS};
 use crate::name;
 use crate::visdb::{partner_of, OverflowLevel, Task};
@@ -95,6 +96,7 @@ pub(super) fn describe(file: &VisFile, place: Place, nodes: u64, candidate: &Can
     let evidence = evidence.map(|evidence| Evidence { node: elsewhere.as_ref().map(|stored| stored.line.node.clone()), ..evidence });
     let kind = name::api_name(&node.line.node).unwrap_or("").to_ascii_lowercase();
     let is_random = RANDOM.contains(&kind.as_str()) || name::parts(&node.line.node).any(|part| part.contains("Dropout"));
+    let unmatched_inside = inside::first_unmatched(file, place, &node.line.node, candidate)?;
     Ok(Difference {
         step: place.step,
         rank: place.rank,
@@ -110,6 +112,7 @@ pub(super) fn describe(file: &VisFile, place: Place, nodes: u64, candidate: &Can
         is_communication: candidate.is_distributed,
         is_random,
         verdict: node.line.verdict,
+        unmatched_inside: unmatched_inside.map(|order| line_with_frame(file, place, order)).transpose()?,
         golden_node: node.golden,
         node: node.line.node,
     })

@@ -28,6 +28,7 @@ mod file;
 mod flow;
 mod following;
 mod golden;
+mod inside;
 mod noise;
 mod rank;
 mod ranks;

@@ -241,5 +241,6 @@ fn only_in_golden(file: &VisFile, place: Place, nodes: u64) -> Result<Option<Dif
         is_communication: false,
         is_random: false,
         verdict: None,
+        unmatched_inside: None,
     }))
 }

@@ -252,7 +252,14 @@ impl Columns {
             column.append_value(text);
         }
         for (column, (key, _)) in other.iter_mut().zip(TEXTS) {
-            column.append_option(cell(key).map(Cell::shown).filter(|text| !text.is_empty()));
+            let nothing = match key {
+                // A row without remarks has an empty list of them.
+                "Err_message" => "[]",
+                // What is no tensor, between rows of tensors.
+                "requires_grad" => "null",
+                _ => "",
+            };
+            column.append_option(cell(key).map(Cell::shown).filter(|text| !text.is_empty() && text != nothing));
         }
         for (column, (key, _)) in self.numbers.iter_mut().zip(NUMBERS) {
             column.append_option(cell(key).and_then(number));

@@ -5,7 +5,7 @@ use super::evidence::verdict;
 use super::file::VisFile;
 use super::way;
 use crate::name::NodeKind;
-use crate::visdb::{Detail, GraphId, Node, Reader};
+use crate::visdb::{Detail, GraphId, Node, Reader, Side};
 use serde::Serialize;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -19,7 +19,7 @@ pub struct Line {
     pub node: String,
     /// `module`, `api` or `collection`; null for a type that is not known.
     pub kind: Option<&'static str>,
-    /// `error`, `warning`, `pass`; null if nothing was compared.
+    /// `error`, `warning`, `pass`, of a golden node those of its partner; null if nothing was compared.
     pub verdict: Option<&'static str>,
     /// Overflow level.
     pub overflow: Option<String>,
@@ -102,7 +102,13 @@ pub fn tree(path: &Path, graph: GraphId, shown: &Shown) -> Result<(Vec<Line>, bo
                 waiting.drain(..waiting.len() - left);
             }
         }
-        lines.push(line(level, &node, way.last()));
+        let mut line = line(level, &node, way.last());
+        if let (Side::Golden, Some(partner)) = (graph.side, &line.partner) {
+            // Only target nodes are judged.
+            let target = GraphId { side: Side::Target, ..graph };
+            line.verdict = reader.node(target, partner, Detail::Tree)?.and_then(|node| node.precision_index).map(verdict);
+        }
+        lines.push(line);
     }
     Ok((lines, false))
 }
