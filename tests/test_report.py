@@ -357,6 +357,14 @@ def test_the_document_of_a_run_holds_one(validator: Any, msprobe: Command, tmp_p
     validator.validate(json.loads(done.out)["report"])
 
 
+def test_the_document_of_what_only_the_target_has(spoiled: Path, validator: Any, msprobe: Command, tmp_path: Path) -> None:
+    done = msprobe("graph_visualize", "-tp", spoiled / "step14" / "rank0", "-gp", spoiled / "step0" / "rank0", "-o", tmp_path, "--json")
+    document = json.loads(done.out)["report"]
+    validator.validate(document)
+    del document["first_difference"]["unmatched_inside"]["node"]
+    assert not validator.is_valid(document)
+
+
 def test_the_schema_allows_nothing_else(validator: Any, msprobe: Command, tmp_path: Path) -> None:
     document = answer(msprobe, restored(recorded("llama_perturbed"), tmp_path / "x.vis.db"))
     for place in (document, document["first_difference"], document["ranks"][0]["drift"]["forward"]):
