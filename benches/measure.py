@@ -100,8 +100,8 @@ def _family(pid: int) -> list[int]:
     """A process and its children, all generations."""
     family = [pid]
     for member in family:
-        for task in Path(f"/proc/{member}/task").glob("*/children"):
-            with suppress(OSError):  # it has ended
+        with suppress(OSError):  # it has ended
+            for task in Path(f"/proc/{member}/task").glob("*/children"):
                 family += map(int, task.read_text().split())
     return family
 
