@@ -19,6 +19,7 @@ WORK = (
     ("result: pages to the file, by the system", r"Output::flush|Output::finish|File::sync|fsync"),
     ("result: rows into pages", r"visdb::write::Writer::append"),
     ("result: indexes, own tables", r"visdb::write::Writer|visdb::write::Rest|visdb::write::part"),
+    ("search for the first difference", r"part::told|Scene::facts|facts::|report::"),
     ("first pass: checking and indexing the files", r"dump::rank_files::RankFiles::open"),
     ("tree", r"graph::build::build|graph::"),
     ("matching", r"matching::(nodes|fuzzy|mapping)"),
