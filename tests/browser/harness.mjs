@@ -16,7 +16,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, describe } from 'node:test';
 
-const root = new URL('../../', import.meta.url).pathname;
+/** The project. */
+export const root = new URL('../../', import.meta.url).pathname;
 const { chromium } = createRequire(join(root, 'tb_plugin/package.json'))('playwright-core');
 const FLAGS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 /** The interpreter that runs TensorBoard. */
@@ -258,6 +259,17 @@ function writeDump(folder, construct, stack, entries) {
   writeFileSync(join(folder, 'stack.json'), JSON.stringify(stack));
 }
 
+/** The lines that the command prints for these words. */
+export const told = (...words) => run(['-m', 'msprobe', ...words]).split('\n');
+
+/** Makes a vis.db of a dump, or of two. */
+export function convert(file, target, golden = null) {
+  const out = mkdtempSync(join(tmpdir(), 'msprobe-out-'));
+  told('graph_visualize', '-tp', target, '-o', out, ...(golden ? ['-gp', golden] : []));
+  copyFileSync(join(out, readdirSync(out)[0]), file);
+  rmSync(out, { recursive: true });
+}
+
 /**
  * Makes a vis.db of calls with these parents, in this order; with `golden` (entries that differ there, by name) a comparison.
  * `construct`: name to parent, `stack`: stack.json.
@@ -265,12 +277,7 @@ function writeDump(folder, construct, stack, entries) {
 export function build(file, construct, { stack = {}, golden = null } = {}) {
   const place = mkdtempSync(join(tmpdir(), 'msprobe-dump-'));
   writeDump(join(place, 'target'), construct, stack, {});
-  const words = ['-m', 'msprobe', 'graph_visualize', '-tp', join(place, 'target'), '-o', join(place, 'out')];
-  if (golden) {
-    writeDump(join(place, 'golden'), construct, stack, golden);
-    words.push('-gp', join(place, 'golden'));
-  }
-  run(words);
-  copyFileSync(join(place, 'out', readdirSync(join(place, 'out'))[0]), file);
+  if (golden) writeDump(join(place, 'golden'), construct, stack, golden);
+  convert(file, join(place, 'target'), golden && join(place, 'golden'));
   rmSync(place, { recursive: true });
 }

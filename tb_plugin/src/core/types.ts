@@ -85,11 +85,28 @@ interface Spot {
   parent: string;
 }
 
+/** The row that shows a difference. */
+export interface Evidence {
+  /** Node of the row, if it is another one. */
+  node: string | null;
+  row: string;
+  statistic: string;
+  target: string;
+  golden: string | null;
+  error: number | null;
+  noise: number;
+  broken: string | null;
+}
+
 export interface Difference extends Omit<Spot, 'overflow'> {
   side: SideName;
   what: 'parameter' | 'argument' | 'structure' | 'input' | 'computation';
-  inputs: number | null;
-  error: number | null;
+  inputs: { error: number; noise: number } | null;
+  evidence: Evidence | null;
+  is_random: boolean;
+  is_communication: boolean;
+  /** The first target node without a partner that ran inside. */
+  only_inside: { id: number; name: string; frame: { file: string; line: number } | null } | null;
 }
 
 interface Counts {

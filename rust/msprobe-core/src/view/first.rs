@@ -19,17 +19,47 @@ pub(crate) struct First {
     what: String,
     inputs: Option<Agreement>,
     evidence: Option<Evidence>,
+    #[serde(default)]
+    is_random: bool,
+    #[serde(default)]
+    is_communication: bool,
+    unmatched_inside: Option<Inside>,
 }
 
-#[derive(Debug, Deserialize)]
+/// How well the data inputs agree: largest relative error, and how much counts as noise.
+#[derive(Clone, Debug, Deserialize, Serialize)]
 struct Agreement {
     error: f32,
+    noise: f32,
 }
 
-#[derive(Debug, Deserialize)]
+/// The row that shows the difference. What it says in words is the browser's, in its language.
+#[derive(Clone, Debug, Deserialize, Serialize)]
 struct Evidence {
+    /// Node of the row, if it is another one.
+    node: Option<String>,
+    row: String,
+    statistic: String,
+    target: String,
+    golden: Option<String>,
     /// Null where no number tells how far the two are apart.
     error: Option<f32>,
+    noise: f32,
+    broken: Option<String>,
+}
+
+/// What only the target has inside the node.
+#[derive(Debug, Deserialize)]
+struct Inside {
+    node: String,
+    frame: Option<Frame>,
+}
+
+/// The user's line that calls it.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+struct Frame {
+    file: String,
+    line: u64,
 }
 
 /// The same for the browser.
@@ -44,11 +74,23 @@ pub(crate) struct Difference {
     side: &'static str,
     /// `parameter`, `argument`, `structure`, `input` or `computation`.
     what: String,
-    /// Largest relative error of the data inputs; null where nothing was compared.
-    inputs: Option<f32>,
-    /// Relative error of what differs; null where no number tells it.
-    error: Option<f32>,
+    /// Null where no data input was compared.
+    inputs: Option<Agreement>,
+    /// Null in a comparison of structure.
+    evidence: Option<Evidence>,
+    is_random: bool,
+    is_communication: bool,
+    /// The first node without a partner inside, if that may be the cause.
+    only_inside: Option<OnlyInside>,
     status: u8,
+}
+
+/// A target node without a partner inside the first difference.
+#[derive(Debug, Serialize)]
+struct OnlyInside {
+    id: i64,
+    name: String,
+    frame: Option<Frame>,
 }
 
 /// The first difference of a step and rank; `None` if there is none, or none can be told.
@@ -93,9 +135,20 @@ impl First {
             order: node,
             side: ["target", "golden"][side],
             what: self.what.clone(),
-            inputs: self.inputs.as_ref().map(|inputs| inputs.error),
-            error: self.evidence.as_ref().and_then(|evidence| evidence.error),
+            inputs: self.inputs.clone(),
+            evidence: self.evidence.clone(),
+            is_random: self.is_random,
+            is_communication: self.is_communication,
+            only_inside: self.unmatched_inside.as_ref().and_then(|inside| inside.shown(file, step, rank)),
             status: tree.status[at],
         })
+    }
+}
+
+impl Inside {
+    /// As the browser sees it; `None` if the node is not in the file.
+    fn shown(&self, file: &VisFile, step: i64, rank: i64) -> Option<OnlyInside> {
+        let id = rows::find_row(file, step, rank, 0, &self.node).ok()??;
+        Some(OnlyInside { id, name: self.node.clone(), frame: self.frame.clone() })
     }
 }
