@@ -198,10 +198,15 @@ def test_the_answer_of_a_run_says_that_there_is_more(msprobe: Command, tmp_path:
     done = msprobe("graph_visualize", "-tp", pair / "target", "-gp", pair / "golden", "-o", tmp_path / "out")
     (line,) = (line for line in done.out.splitlines() if line.startswith("runner-up"))
     (file,) = (tmp_path / "out").iterdir()
-    head, told, command = line.partition("   and 1 more: ")
-    assert (told != "", command) == (True, f"msprobe-rs report {file}")
     shown = [line for line in msprobe("report", file).out.splitlines() if line.startswith("runner-up")]
-    assert (shown[0], len(shown)) == (head, 2)
+    assert (line, len(shown)) == (f"{shown[0]}   1 more: msprobe-rs report {file}", 2)
+    # A gradient is named after its module.
+    assert "Module.blocks.0.down.Linear.parameters_grad.1 and 1 more gradient   (" in line
+    # What there is has been shown: nothing to call.
+    pair = dumps / "ms_cnn_nan"
+    done = msprobe("graph_visualize", "-tp", pair / "target", "-gp", pair / "golden", "-o", tmp_path / "all")
+    (line,) = (line for line in done.out.splitlines() if line.startswith("runner-up"))
+    assert line.endswith("Cell.network.fc2.Dense.forward.0 in network   (rank 0, node 39 of 88)")
     pair = dumps / "llama_perturbed"
     done = msprobe("graph_visualize", "-tp", pair / "target", "-gp", pair / "golden", "-o", tmp_path / "one")
     assert "runner-up" not in done.out

@@ -59,3 +59,24 @@ def test_gradients_of_a_module_are_told_once() -> None:
     found = [(one["order"], count) for one, count in alike.gradients(nodes)]
     assert found == [(0, 1), (2, 0), (3, 1), (5, 0), (6, 0)]
     assert list(alike.gradients([])) == []
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [
+        (0, "Module.a.Linear.parameters_grad.0   (rank 0, node 4 of 9)"),
+        (1, "Module.a.Linear.parameters_grad.0 and 1 more gradient   (rank 0, node 4 of 9)"),
+        (2, "Module.a.Linear.parameters_grad.0 and 2 more gradients   (rank 0, node 4 of 9)"),
+    ],
+)
+def test_a_gradient_is_named_after_its_module_once(count: int, told: str) -> None:
+    found = {
+        "node": "Module.a.Linear.parameters_grad.0",
+        "parent": "Module.a.Linear.forward.0",
+        "step": 0,
+        "rank": 0,
+        "order": 3,
+        "nodes": 9,
+    }
+    assert difference.heading(found, False, alike.further(count)) == told
+    assert difference.heading({**found, "node": "Tensor.mul.0.forward"}, False) == "Tensor.mul.0.forward in a   (rank 0, node 4 of 9)"

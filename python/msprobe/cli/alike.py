@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 PLACE = re.compile(r"(step \d+ rank \d+)(: )((?:target|golden)?)(?:: )?(.*)", re.DOTALL)
-GRADIENT = re.compile(r"(.+\.parameters_grad)\.\d+")
+GRADIENT = re.compile(r"(.+\.parameters_grad)(?:\.\d+)?")
 NAMED = 2
 """Places that are named at most."""
 
@@ -47,5 +47,10 @@ def _kind(node: dict[str, Any]) -> tuple[object, ...]:
 
 
 def further(count: int) -> str:
-    """How many were not named."""
-    return f"   and {count:,} more of this module" if count else ""
+    """Behind the name of a gradient: how many of its module were not named."""
+    return f" and {count:,} more gradient{'s' if count > 1 else ''}" if count else ""
+
+
+def is_gradient(node: dict[str, Any]) -> bool:
+    """Whether the node is the gradient of a parameter of the module that its name begins with."""
+    return GRADIENT.fullmatch(node["node"]) is not None

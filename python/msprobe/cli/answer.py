@@ -173,14 +173,13 @@ def _other_ways(total: dict[str, int]) -> Iterator[str]:
 
 
 def _runner_up(report: dict[str, Any], output: str) -> Iterator[str]:
-    """The next node that differs without the first difference explaining it, and how to see more of them."""
+    """The next node that differs without the first difference explaining it, and how to see others."""
     from msprobe.cli import alike, difference
 
     if others := difference.others(report):
         (other, count), *rest = others
-        more = f"and {len(rest):,} more: " if rest else ""
-        told = f"{difference.heading(other, difference.has_steps(report))}{alike.further(count)}"
-        yield f"runner-up          {told}   {more}msprobe-rs report {_quoted(output)}"
+        more = f"   {len(rest):,} more: msprobe-rs report {_quoted(output)}" if rest else ""
+        yield f"runner-up          {difference.heading(other, difference.has_steps(report), alike.further(count))}{more}"
 
 
 def _one_rank(part: Part, compare: bool, overflow: dict[str, int]) -> str:

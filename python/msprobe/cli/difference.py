@@ -98,17 +98,17 @@ def has_steps(report: dict[str, Any]) -> bool:
     return len({rank["step"] for rank in report["ranks"]}) > 1
 
 
-def heading(found: dict[str, Any], several_steps: bool) -> str:
-    """The node and where it stands."""
+def heading(found: dict[str, Any], several_steps: bool, further: str = "") -> str:
+    """The node, what is `further` beside it, and where it stands."""
     place = f"rank {found['rank']}, {order(found)}"
     if several_steps or found["step"]:
         place = f"step {found['step']}, {place}"
-    return f"{named(found)}   ({place})"
+    return f"{named(found)}{further}   ({place})"
 
 
 def named(found: dict[str, Any]) -> str:
-    """The node and what it is in."""
-    return f"{found['node']}{inside(found)}"
+    """The node and what it is in, where its name does not say so: a gradient is named after its module."""
+    return str(found["node"]) if alike.is_gradient(found) else f"{found['node']}{inside(found)}"
 
 
 def order(found: dict[str, Any]) -> str:

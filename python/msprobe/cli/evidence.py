@@ -1,4 +1,7 @@
-"""The row that shows a difference, in words and numbers that a person compares at a glance."""
+"""The row that shows a difference, in words and numbers that a person compares at a glance.
+
+The browser says the same (tb_plugin/src/core/evidence.ts); tests/data/words.json holds both to the words.
+"""
 
 from __future__ import annotations
 

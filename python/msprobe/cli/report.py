@@ -101,7 +101,7 @@ def lines(answer: dict[str, Any]) -> Iterator[str]:
             yield f"step{rank['step']}/rank{rank['rank']}   {told}"
     yield from difference.lines(answer)
     for other, count in difference.others(answer):
-        yield f"runner-up          {difference.heading(other, steps)}{alike.further(count)}"
+        yield f"runner-up          {difference.heading(other, steps, alike.further(count))}"
     for rank in ranks:
         yield from _listed(rank, several=len(ranks) > 1, compared=answer["graph_type"] != "build")
 
@@ -115,6 +115,6 @@ def _listed(rank: dict[str, Any], several: bool, compared: bool) -> Iterator[str
         words = [node["overflow"] or ""]
         if compared:
             words = [node["verdict"] or "not compared", *words, "" if node["matched"] else "no partner"]
-        yield f"  {node['order'] + 1:>8,}  {node['node']}   {'   '.join(word for word in words if word)}{alike.further(count)}"
+        yield f"  {node['order'] + 1:>8,}  {node['node']}{alike.further(count)}   {'   '.join(word for word in words if word)}"
     if (more := rank.get("listed_total", 0) - len(listed)) > 0:
         yield f"  and {more:,} more; --top shows them"
