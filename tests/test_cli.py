@@ -124,8 +124,8 @@ def test_answer_of_a_comparison(msprobe: Command, tmp_path: Path) -> None:
     lines = dict(line.split(maxsplit=1) for line in done.out.splitlines() if not line.startswith(("first ", "    ")))
     assert list(lines) == ["target", "golden", "matched", "verdict", "wrote", "view"]
     # Counted in the recorded result: 424 nodes, all matched.
-    assert lines["target"] == "step0/rank0   424 nodes   statistics   pytorch"
-    assert lines["golden"] == "step0/rank0   424 nodes"
+    assert lines["target"] == "424 nodes   statistics   pytorch"
+    assert lines["golden"] == "424 nodes"
     assert lines["matched"] == "423   only in target 0   only in golden 0"
     assert lines["wrote"].startswith(str(only_file(tmp_path / "out")))
     assert lines["view"] == f"tensorboard --logdir {tmp_path / 'out'}"

@@ -126,28 +126,47 @@ def test_the_rows_do_not_depend_on_the_number_of_workers(jobs: str, msprobe: Com
 
 
 @pytest.mark.parametrize(
-    ("layout", "told"),
+    ("layout", "told", "place"),
     [
-        ("step0/rank0", "step0/rank0"),
-        ("step0/rank0 step0/rank1", "2 ranks"),
-        ("step0/rank0 step1/rank0", "2 steps, 1 rank"),
-        ("step0/rank0 step0/rank1 step1/rank0 step1/rank1", "2 steps, 2 ranks"),
-        ("step0/rank0 step0/rank1 step1/rank0", "2 steps, 3 ranks together"),
+        # A rank alone, whatever its folder is called.
+        (".", "", ""),
+        ("step0/rank0", "", ""),
+        ("step0/rank3", "step0/rank3", "rank 3, "),
+        ("step0/rank0 step0/rank1", "2 ranks", "rank 0, "),
+        ("step0/rank0 step1/rank0", "2 steps, 1 rank", "step 0, rank 0, "),
+        ("step0/rank0 step0/rank1 step1/rank0 step1/rank1", "2 steps, 2 ranks", "step 0, rank 0, "),
+        ("step0/rank0 step0/rank1 step1/rank0", "2 steps, 3 ranks together", "step 0, rank 0, "),
     ],
 )
-def test_steps_and_ranks_are_counted(layout: str, told: str, tmp_path: Path, run: Run, msprobe: Command) -> None:
+def test_steps_and_ranks_are_counted(layout: str, told: str, place: str, tmp_path: Path, run: Run, msprobe: Command) -> None:
     changed = json.loads(json.dumps(ENTRY))
     changed["output"][0]["Norm"] = 3.0
-    for place in layout.split():
-        write(tmp_path / "t" / place, data={MODULE: ENTRY, API: changed})
-        write(tmp_path / "g" / place)
+    folders = layout.split()
+    for folder in folders:
+        write(tmp_path / "t" / folder, data={MODULE: ENTRY, API: changed})
+        write(tmp_path / "g" / folder)
     done = run(tmp_path / "t", tmp_path / "g")
     assert done.status == 0, done.err
     (file,) = run.left()
+    nodes = f"{3 * len(folders)} nodes"
     for text in (done.out, msprobe("report", file).out):
         lines = text.splitlines()
-        assert [line.split("   ")[:2] for line in lines if line.startswith("target ")] == [["target", told]]
+        (target,) = (line for line in lines if line.startswith("target "))
+        assert f"{target}   ".startswith(f"target   {told}   {nodes}   " if told else f"target   {nodes}   ")
         (found,) = (line for line in lines if line.startswith("first difference"))
-        assert found.split("   ")[-1].startswith("(step 0, rank 0, node " if "steps" in told else "(rank 0, node ")
+        assert found.split("   ")[-1].startswith(f"({place}node ")
     examined = msprobe("doctor", tmp_path / "t").out
-    assert f"read      {'1 rank' if told[0] == 's' else told}   {3 * len(layout.split())} nodes" in examined
+    assert f"read      {'1 rank' if len(folders) == 1 else told}   {nodes}" in examined
+
+
+def test_the_rank_that_was_asked_for_is_named(tmp_path: Path, run: Run, msprobe: Command) -> None:
+    ranks(tmp_path / "t", 2)
+    told = msprobe("report", run.result(tmp_path / "t"), "--rank", "0").out
+    assert told.split("   ")[:2] == ["target", "step0/rank0"]
+
+
+def test_the_rank_that_is_left_of_several_is_named(tmp_path: Path, run: Run) -> None:
+    ranks(tmp_path / "t", 2)
+    (tmp_path / "t/rank1/construct.json").unlink()
+    done = run(tmp_path / "t")
+    assert (done.status, done.out.splitlines()[0].split("   ")[:2]) == (3, ["target", "step0/rank0"])

@@ -206,7 +206,7 @@ def test_the_answer_of_a_run_says_that_there_is_more(msprobe: Command, tmp_path:
     pair = dumps / "ms_cnn_nan"
     done = msprobe("graph_visualize", "-tp", pair / "target", "-gp", pair / "golden", "-o", tmp_path / "all")
     (line,) = (line for line in done.out.splitlines() if line.startswith("runner-up"))
-    assert line.endswith("Cell.network.fc2.Dense.forward.0 in network   (rank 0, node 39 of 88)")
+    assert line.endswith("Cell.network.fc2.Dense.forward.0 in network   (node 39 of 88)")
     pair = dumps / "llama_perturbed"
     done = msprobe("graph_visualize", "-tp", pair / "target", "-gp", pair / "golden", "-o", tmp_path / "one")
     assert "runner-up" not in done.out

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from msprobe.cli import alike, difference, evidence
+from msprobe.cli.places import Places
 from tests.conftest import DATA
 
 WORDS = json.loads((DATA / "words.json").read_text(encoding="utf-8"))
@@ -64,19 +65,31 @@ def test_gradients_of_a_module_are_told_once() -> None:
 @pytest.mark.parametrize(
     ("count", "told"),
     [
-        (0, "Module.a.Linear.parameters_grad.0   (rank 0, node 4 of 9)"),
-        (1, "Module.a.Linear.parameters_grad.0 and 1 more gradient   (rank 0, node 4 of 9)"),
-        (2, "Module.a.Linear.parameters_grad.0 and 2 more gradients   (rank 0, node 4 of 9)"),
+        (0, "Module.a.Linear.parameters_grad.0   (rank 3, node 4 of 9)"),
+        (1, "Module.a.Linear.parameters_grad.0 and 1 more gradient   (rank 3, node 4 of 9)"),
+        (2, "Module.a.Linear.parameters_grad.0 and 2 more gradients   (rank 3, node 4 of 9)"),
     ],
 )
 def test_a_gradient_is_named_after_its_module_once(count: int, told: str) -> None:
-    found = {
-        "node": "Module.a.Linear.parameters_grad.0",
-        "parent": "Module.a.Linear.forward.0",
-        "step": 0,
-        "rank": 0,
-        "order": 3,
-        "nodes": 9,
-    }
-    assert difference.heading(found, False, alike.further(count)) == told
-    assert difference.heading({**found, "node": "Tensor.mul.0.forward"}, False) == "Tensor.mul.0.forward in a   (rank 0, node 4 of 9)"
+    place = {"step": 0, "rank": 3}
+    found = {**place, "node": "Module.a.Linear.parameters_grad.0", "parent": "Module.a.Linear.forward.0", "order": 3, "nodes": 9}
+    where = Places([place])
+    assert difference.heading(found, where, alike.further(count)) == told
+    assert difference.heading({**found, "node": "Tensor.mul.0.forward"}, where) == "Tensor.mul.0.forward in a   (rank 3, node 4 of 9)"
+
+
+@pytest.mark.parametrize(
+    ("numbers", "some", "header", "before"),
+    [
+        ([(0, 0)], False, "", ""),
+        ([(0, 0)], True, "step0/rank0", "rank 0, "),
+        ([(0, 1)], False, "step0/rank1", "rank 1, "),
+        ([(7, 0)], False, "step7/rank0", "step 7, rank 0, "),
+        ([(0, 0), (0, 1)], False, "2 ranks", "rank 0, "),
+        ([(0, 0), (1, 0)], False, "2 steps, 1 rank", "step 0, rank 0, "),
+    ],
+)
+def test_steps_and_ranks_are_told_where_they_tell_something(numbers: list[tuple[int, int]], some: bool, header: str, before: str) -> None:
+    parts = [{"step": step, "rank": rank} for step, rank in numbers]
+    where = Places(parts, some=some)
+    assert (str(where), where.before(parts[0])) == (header, before)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any, TypedDict
 
 from msprobe.cli.exits import Exit
+from msprobe.cli.places import Places, place
 
 SCHEMA = 1
 """Version of the JSON document; grows when a field changes its meaning or goes."""
@@ -65,24 +65,6 @@ MODES = {"summary": "statistics", "all": "tensor"}
 TENSORS = ("compared", "not_compared")
 
 
-def place(part: Part | LeftOut) -> str:
-    """`step0/rank1`, or `step0` for a whole step."""
-    step, rank = part["step"], part["rank"]
-    return f"step{step}" if rank is None else f"step{step}/rank{rank}"
-
-
-def places(parts: Sequence[Mapping[str, Any]]) -> str:
-    """Which steps and ranks: `step0/rank1`, `2 ranks`, `2 steps, 1 rank`; of steps with other numbers of ranks all of them together."""
-    if len(parts) == 1:
-        return f"step{parts[0]['step']}/rank{parts[0]['rank']}"
-    ranks = Counter(part["step"] for part in parts)
-    steps = f"{len(ranks):,} steps, " if len(ranks) > 1 else ""
-    if len(set(ranks.values())) > 1:
-        return f"{steps}{len(parts):,} ranks together"
-    each = next(iter(ranks.values()))
-    return f"{steps}{each:,} rank{'s' if each > 1 else ''}"
-
-
 def totals(summary: Summary) -> dict[str, int]:
     """The counts of all ranks together."""
     parts: list[Any] = [*summary["parts"]]
@@ -115,31 +97,31 @@ def lines(summary: Summary, overflow_check: bool = False) -> Iterator[str]:
         for part in worst_first(parts):
             yield f"{place(part):<{width}}   {_one_rank(part, compare, ranks.get((part['step'], part['rank']), part['overflow']))}"
         yield ""
-    where = places(parts)
+    where = Places(parts, some=bool(summary["left_out"]))
     kind = [summary["mode"] or summary["task"] or "", summary["target_framework"] or ""]
-    yield _line("target", where, f"{total['target_nodes']:,} nodes", *kind)
+    yield line("target", str(where), f"{total['target_nodes']:,} nodes", *kind)
     if compare:
         framework = summary["golden_framework"] or ""
         shown = framework if framework != summary["target_framework"] else ""
-        yield _line("golden", where, f"{total['golden_nodes']:,} nodes", shown)
+        yield line("golden", str(where), f"{total['golden_nodes']:,} nodes", shown)
         unmatched = [f"only in target {total['only_target']:,}", f"only in golden {total['only_golden']:,}"]
-        yield _line("matched", f"{total['matched']:,}{_ways(total)}", *unmatched)
+        yield line("matched", f"{total['matched']:,}{_ways(total)}", *unmatched)
         if total["only_target"] > total["matched"] and total["only_golden"]:
             yield from _other_ways(total)
-        yield _line("verdict", *(f"{total[name]:,} {name.replace('_', ' ')}" for name in VERDICTS))
+        yield line("verdict", *(f"{total[name]:,} {name.replace('_', ' ')}" for name in VERDICTS))
     if summary["mode"] == "tensor":
-        yield _line("tensors", *(f"{total[f'tensors_{name}']:,} {name.replace('_', ' ')}" for name in TENSORS))
+        yield line("tensors", *(f"{total[f'tensors_{name}']:,} {name.replace('_', ' ')}" for name in TENSORS))
     if any(levels[level] for level in LEVELS):
-        yield _line("overflow", *(f"{levels[level]:,} {level}" for level in LEVELS))
+        yield line("overflow", *(f"{levels[level]:,} {level}" for level in LEVELS))
     elif overflow_check:
-        yield _line("overflow", "none")
+        yield line("overflow", "none")
     if report:
         from msprobe.cli import difference
 
-        yield from difference.lines(report)
-        yield from _runner_up(report, summary["output"])
-    yield _line("wrote", summary["output"], f"{summary['bytes'] / 1e6:,.1f} MB", f"{summary['seconds']:.2f} s")
-    yield _line("view", f"tensorboard --logdir {_quoted(os.path.dirname(summary['output']) or '.')}")  # noqa: PTH120
+        yield from difference.lines(report, where)
+        yield from _runner_up(report, where, summary["output"])
+    yield line("wrote", summary["output"], f"{summary['bytes'] / 1e6:,.1f} MB", f"{summary['seconds']:.2f} s")
+    yield line("view", f"tensorboard --logdir {_quoted(os.path.dirname(summary['output']) or '.')}")  # noqa: PTH120
 
 
 def document(summary: Summary, status: Exit) -> dict[str, Any]:
@@ -169,17 +151,17 @@ def _other_ways(total: dict[str, int]) -> Iterator[str]:
     if total["matched_by_alignment"]:
         return
     ways = "--match align finds" if total["matched_by_mapping"] else "--match align, -fm and -lm find"
-    yield _line("hint", f"most nodes have no partner: do the names differ? {ways} others")
+    yield line("hint", f"most nodes have no partner: do the names differ? {ways} others")
 
 
-def _runner_up(report: dict[str, Any], output: str) -> Iterator[str]:
+def _runner_up(report: dict[str, Any], where: Places, output: str) -> Iterator[str]:
     """The next node that differs without the first difference explaining it, and how to see others."""
     from msprobe.cli import alike, difference
 
     if others := difference.others(report):
         (other, count), *rest = others
         more = f"   {len(rest):,} more: msprobe-rs report {_quoted(output)}" if rest else ""
-        yield f"runner-up          {difference.heading(other, difference.has_steps(report), alike.further(count))}{more}"
+        yield f"runner-up          {difference.heading(other, where, alike.further(count))}{more}"
 
 
 def _one_rank(part: Part, compare: bool, overflow: dict[str, int]) -> str:
@@ -191,7 +173,8 @@ def _one_rank(part: Part, compare: bool, overflow: dict[str, int]) -> str:
     return "   ".join(words)
 
 
-def _line(title: str, *words: str) -> str:
+def line(title: str, *words: str) -> str:
+    """A line of the answer's head; empty words are left out."""
     return f"{title:<8} " + "   ".join(word for word in words if word)
 
 

@@ -8,12 +8,13 @@ from typing import Any
 
 from msprobe.cli import alike
 from msprobe.cli.evidence import change, elements, share
+from msprobe.cli.places import Places
 
 
-def lines(report: dict[str, Any]) -> Iterator[str]:
+def lines(report: dict[str, Any], where: Places) -> Iterator[str]:
     """First difference with its evidence, first verdict, first overflow, of all ranks together."""
     if report["graph_type"] != "build":
-        yield from _difference(report)
+        yield from _difference(report, where)
         if verdict := report["first_verdict"]:
             yield f"first verdict      {verdict['node']}   {verdict['verdict']}"
             yield from _within_noise(report)
@@ -55,21 +56,21 @@ def _noise(noise: dict[str, Any]) -> Iterator[str]:
         yield f"noise    of the second golden run for {found:,} of {found + missing:,} compared nodes{rest}"
 
 
-def _difference(report: dict[str, Any]) -> Iterator[str]:
+def _difference(report: dict[str, Any], where: Places) -> Iterator[str]:
     found = report["first_difference"]
     if found is None:
         misses = [rank for rank in report["ranks"] if rank["nearest_miss"]]
         yield f"first difference   none: {miss(misses[0]) if misses else 'nothing compared'}"
         return
-    yield f"first difference   {heading(found, has_steps(report))}"
+    yield f"first difference   {heading(found, where)}"
     yield f"    {evidence(found, by_statistics=report['task'] == 'summary')}"
     if (row := found["evidence"]) and (tensor := row.get("tensor")):
         yield f"    {elements(tensor)}"
     if frame := found["frame"]:
         yield f"    {source(frame)}"
     if other := found.get("unmatched_inside"):
-        where = f"   {source(other['frame'])}" if other.get("frame") else ""
-        yield f"    only in target inside it: {other['node']}{where}"
+        line = f"   {source(other['frame'])}" if other.get("frame") else ""
+        yield f"    only in target inside it: {other['node']}{line}"
     rank = next(r for r in report["ranks"] if (r["step"], r["rank"]) == (found["step"], found["rank"]))
     if flow := rank["flows_into"]:
         yield f"    flows into {', '.join(node['node'] for node in flow[:3])}{', ...' if len(flow) > 3 else ''}"
@@ -93,17 +94,9 @@ def first_overflow(report: dict[str, Any]) -> dict[str, Any] | None:
     return min(found, key=lambda node: (node["step"], node["rank"]), default=None)
 
 
-def has_steps(report: dict[str, Any]) -> bool:
-    """Whether the answer is of several steps."""
-    return len({rank["step"] for rank in report["ranks"]}) > 1
-
-
-def heading(found: dict[str, Any], several_steps: bool, further: str = "") -> str:
+def heading(found: dict[str, Any], where: Places, further: str = "") -> str:
     """The node, what is `further` beside it, and where it stands."""
-    place = f"rank {found['rank']}, {order(found)}"
-    if several_steps or found["step"]:
-        place = f"step {found['step']}, {place}"
-    return f"{named(found)}{further}   ({place})"
+    return f"{named(found)}{further}   ({where.before(found)}{order(found)})"
 
 
 def named(found: dict[str, Any]) -> str:

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from msprobe.cli import alike, log, request
-from msprobe.cli.answer import places
 from msprobe.cli.exits import Exit, Refusal
+from msprobe.cli.places import Places
 
 FILES = ("dump.json", "construct.json", "stack.json")
 HEAD = 65536
@@ -77,7 +77,7 @@ def _read(path: str) -> int:
             log.answer(log.one_line(f"problem   {error.args[1]}"))
             return 1
     nodes = sum(part["target_nodes"] for part in summary["parts"])
-    ranks = "1 rank" if len(summary["parts"]) == 1 else places(summary["parts"])
+    ranks = "1 rank" if len(summary["parts"]) == 1 else str(Places(summary["parts"]))
     log.answer(f"read      {ranks}   {nodes:,} nodes   {summary['seconds']:.2f} s")
     for warning in alike.warnings(summary["warnings"]):
         log.answer(log.one_line(f"note      {warning}"))

@@ -12,6 +12,7 @@ from typing import Any
 
 from msprobe.cli import difference
 from msprobe.cli.answer import LEVELS, MODES, VERDICTS
+from msprobe.cli.places import Places
 
 MOST_LISTED = 50
 """Nodes of each kind that are listed above the tree."""
@@ -90,7 +91,7 @@ def _lines(answer: dict[str, Any]) -> Iterator[str]:
         total = answer["totals"]
         yield f"matched  {total['matched']:,}   only in target {total['only_target']:,}   only in golden {total['only_golden']:,}"
         yield "verdict  " + "   ".join(f"{total['verdicts'][name]:,} {name.replace('_', ' ')}" for name in VERDICTS)
-    yield from difference.lines(answer)
+    yield from difference.lines(answer, Places(answer["ranks"]))
 
 
 def _ranks(answer: dict[str, Any]) -> str:

@@ -9,8 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from msprobe.cli import alike, difference, finished, log
-from msprobe.cli.answer import LEVELS, MODES, VERDICTS, failure, places
+from msprobe.cli.answer import LEVELS, MODES, VERDICTS, failure, line
 from msprobe.cli.exits import Exit, Refusal
+from msprobe.cli.places import Places, place
 
 EXAMPLES = """\
 Examples:
@@ -68,8 +69,8 @@ def report(
     if as_json:
         log.answer(text)
     else:
-        for line in lines(answer):
-            log.answer(log.one_line(line))
+        for told in lines(answer, Places(answer["ranks"], some=(step, rank) != (None, None))):
+            log.answer(log.one_line(told))
     verdicts = answer["totals"]["verdicts"]
     bad = verdicts["error"] + (verdicts["warning"] if fail_on == "warning" else 0)
     return Exit.TOO_BAD if fail_on and bad else Exit.DONE
@@ -82,13 +83,12 @@ def refused(refusal: Refusal, as_json: bool) -> Refusal:
     return refusal
 
 
-def lines(answer: dict[str, Any]) -> Iterator[str]:
+def lines(answer: dict[str, Any], where: Places) -> Iterator[str]:
     """The answer a person reads first."""
     total, ranks = answer["totals"], answer["ranks"]
-    where, steps = places(ranks), difference.has_steps(answer)
-    yield f"target   {where}   {total['target_nodes']:,} nodes   {MODES.get(answer['task'], answer['task'])}".rstrip()
+    yield line("target", str(where), f"{total['target_nodes']:,} nodes", MODES.get(answer["task"], answer["task"]))
     if answer["graph_type"] != "build":
-        yield f"golden   {where}   {total['golden_nodes']:,} nodes"
+        yield line("golden", str(where), f"{total['golden_nodes']:,} nodes")
         yield f"matched  {total['matched']:,}   only in target {total['only_target']:,}   only in golden {total['only_golden']:,}"
         verdicts = total["verdicts"]
         yield "verdict  " + "   ".join(f"{verdicts[name]:,} {name.replace('_', ' ')}" for name in VERDICTS)
@@ -98,10 +98,10 @@ def lines(answer: dict[str, Any]) -> Iterator[str]:
         for rank in ranks:
             found = rank["first_difference"]
             told = f"{difference.named(found)}   ({difference.order(found)})" if found else difference.miss(rank)
-            yield f"step{rank['step']}/rank{rank['rank']}   {told}"
-    yield from difference.lines(answer)
+            yield f"{place(rank)}   {told}"
+    yield from difference.lines(answer, where)
     for other, count in difference.others(answer):
-        yield f"runner-up          {difference.heading(other, steps, alike.further(count))}"
+        yield f"runner-up          {difference.heading(other, where, alike.further(count))}"
     for rank in ranks:
         yield from _listed(rank, several=len(ranks) > 1, compared=answer["graph_type"] != "build")
 
@@ -110,7 +110,7 @@ def _listed(rank: dict[str, Any], several: bool, compared: bool) -> Iterator[str
     """The nodes that `--only` asked for."""
     listed: list[dict[str, Any]] = rank.get("listed", [])
     if several and listed:
-        yield f"step{rank['step']}/rank{rank['rank']}"
+        yield place(rank)
     for node, count in alike.gradients(listed):
         words = [node["overflow"] or ""]
         if compared:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from msprobe.cli import answer, log, progress, request
 from msprobe.cli.exits import Exit, Refusal, Stopped
+from msprobe.cli.places import place
 
 if TYPE_CHECKING:
     from msprobe.cli.algorithms import Algorithms
@@ -32,7 +33,7 @@ def run(options: request.Options) -> Exit:
         for text in alike.warnings(summary["warnings"]):
             log.warning(text)
     for missing in summary["left_out"]:
-        log.error(f"left out {answer.place(missing)}: {missing['reason']}")
+        log.error(f"left out {place(missing)}: {missing['reason']}")
     status = _status(summary, options.fail_on)
     if options.json:
         log.answer(json.dumps(answer.document(summary, status)))
@@ -66,7 +67,7 @@ def _engine(options: request.Options) -> answer.Summary:
         except Stopped as stopped:
             reporter.fail(stopped.message)
             raise Refusal(stopped.message, stopped.status) from None
-        reporter.finish([f"left out {answer.place(missing)}: {missing['reason']}" for missing in summary["left_out"]])
+        reporter.finish([f"left out {place(missing)}: {missing['reason']}" for missing in summary["left_out"]])
     if algorithms:
         summary["warnings"] += algorithms.warnings()
     return summary
