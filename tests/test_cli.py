@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from msprobe.cli import doctor
-from tests.conftest import DATA, Command
+from tests.conftest import DATA, ROOT, Command
 from tests.dumps import ENTRY, TREE, write
 from tests.recorded import unpacked
 
@@ -289,6 +289,28 @@ def test_older_form_with_a_bad_file(content: str, text: str, msprobe: Command, t
     assert len(done.err.splitlines()) == 1
     assert text in done.err
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ("-f mindspore graph", "msprobe-rs -f mindspore graph --help"),
+        ("--framework pytorch graph -o out --bogus", "msprobe-rs --framework pytorch graph --help"),
+        ("-f pytorch graph -i a -o b c", "msprobe-rs -f pytorch graph --help"),
+        ("-f pytorch graph -i nowhere -o out", "msprobe -f pytorch graph --help"),
+        ("-f pytorch graph -i README.md -o out", "msprobe -f pytorch graph --help"),
+        ("-f pytorch compare -i x", "msprobe -f pytorch graph --help"),
+        ("-f caffe graph -i x", "msprobe -f pytorch graph --help"),
+        ("graph", "msprobe-rs graph --help"),
+    ],
+)
+def test_the_older_form_names_its_own_help(words: str, named: str, msprobe: Command) -> None:
+    done = msprobe(*words.split(), cwd=ROOT)
+    (line,) = done.error_lines
+    assert line.endswith(f" see {named}")
+    program, *help_words = named.split()
+    shown = Command(str(Path(msprobe.program).with_name(program)))(*help_words)
+    assert (shown.status, shown.out.splitlines()[0]) == (0, f"Usage: {named.removesuffix(' --help')} -i FILE -o DIR [OPTIONS]")
 
 
 def test_older_form_with_a_file_without_end(msprobe: Command, tmp_path: Path) -> None:

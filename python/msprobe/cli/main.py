@@ -59,6 +59,7 @@ def _command(words: list[str]) -> tuple[Any, str, list[str]]:
     from msprobe.cli.app import COMMANDS, app
     from msprobe.cli.help import options_of
 
+    older = older_form.called(words)
     words = older_form.today(words) or ["--help"]
     prog_name = _program()
     if words[0] == "-" or not words[0].startswith("-"):
@@ -66,7 +67,7 @@ def _command(words: list[str]) -> tuple[Any, str, list[str]]:
         if name not in COMMANDS:
             raise argv.UsageProblem(_unknown(name, [known for known in COMMANDS if not COMMANDS[known].hidden]))
         program: Any = typer.main.get_command(app(name))
-        command, prog_name = program.commands[name], f"{prog_name} {name}"
+        command, prog_name = program.commands[name], f"{prog_name} {older or name}"
         words = argv.normalise(rest, options_of(command.params))
         if "--" in words and COMMANDS[name].reads_result:
             from msprobe.cli import finished
@@ -167,6 +168,10 @@ def _wrong_usage(error: BaseException) -> str:
 
 
 def _called() -> str:
+    """The command whose help is meant, as it was typed."""
+    from msprobe.cli import older_form
     from msprobe.cli.app import COMMANDS
 
+    if older := older_form.called(sys.argv[1:]):
+        return f"{older} "
     return f"{sys.argv[1]} " if len(sys.argv) > 1 and sys.argv[1] in COMMANDS else ""

@@ -26,6 +26,14 @@ Examples:
 INPUT, OUTPUT, MATCHING = "Dumps", "Output", "Matching and checks"
 
 
+HELP = "see msprobe -f pytorch graph --help"
+
+
+def called(words: list[str]) -> str:
+    """`-f pytorch graph` as it was typed, for those who call the command so; else empty."""
+    return " ".join(words[:3]) if words[0:1] in (["-f"], ["--framework"]) and words[2:3] == ["graph"] else ""
+
+
 def today(words: list[str]) -> list[str]:
     """Takes `-f pytorch` off the front; the words themselves if they do not start with it."""
     if not words or words[0] not in ("-f", "--framework"):
@@ -33,9 +41,9 @@ def today(words: list[str]) -> list[str]:
     if len(words) < 3:
         return ["--help"]
     if words[1] not in FRAMEWORKS:
-        raise Refusal(f"{words[0]} {words[1]}: must be {' or '.join(FRAMEWORKS)}", Exit.USAGE)
+        raise Refusal(f"{words[0]} {words[1]}: must be {' or '.join(FRAMEWORKS)}; {HELP}", Exit.USAGE)
     if words[2] not in ("graph", "-h", "--help"):
-        raise Refusal(f"{words[0]} {words[1]} {words[2]}: of the older commands only `graph` is known here", Exit.USAGE)
+        raise Refusal(f"{words[0]} {words[1]} {words[2]}: of the older commands only `graph` is known here; {HELP}", Exit.USAGE)
     return words[2:]
 
 
@@ -93,9 +101,9 @@ def _read(path: str) -> dict[str, Any]:
             raise Refusal(f"{path}: is larger than a compare.json can be")
         content = json.loads(text)
     except OSError as error:
-        raise Refusal(f"{path}: cannot be read: {error.strerror}; -i takes a compare.json") from None
+        raise Refusal(f"{path}: cannot be read: {error.strerror}; -i takes a compare.json, {HELP}") from None
     except (ValueError, RecursionError) as error:
-        raise Refusal(f"{path}: not valid JSON: {error}") from None
+        raise Refusal(f"{path}: not valid JSON: {error}; -i takes a compare.json, {HELP}") from None
     if not isinstance(content, dict):
         raise Refusal(f"{path}: must be a JSON object with `npu_path` and, to compare, `bench_path`")
     merge = _field(path, content, "parallel_merge", dict, {})
