@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from msprobe._native import Viewer
+from msprobe._native import report as native_report
 from tests.conftest import DATA, ROOT, Command, Run, big_data
 from tests.recorded import LOSING, unpacked
 
@@ -178,18 +179,19 @@ def test_what_only_the_target_has_inside_is_named_with_its_own_line(spoiled: Pat
     stored = answer(msprobe, file)
     inside = stored["first_difference"]["unmatched_inside"]
     assert (inside["node"], inside["matched"], inside["frame"]) == ("Tensor.__setitem__.0.forward", False, INSERTED)
-    # What an option asks for is not in the file: the rows tell the same.
-    measured = answer(msprobe, file, "--only", "unmatched")
-    assert measured["first_difference"] == stored["first_difference"]
+    # The rows tell the same.
+    with sqlite3.connect(file) as database:
+        database.execute("DROP TABLE msprobe_divergence")
+    assert answer(msprobe, file)["first_difference"] == stored["first_difference"]
     with sqlite3.connect(file) as database:
         database.execute("UPDATE tb_nodes SET matched_node_link = NULL WHERE node_name = 'Module.layers.0.mlp.fc1.Linear.forward.0'")
         database.execute("UPDATE tb_nodes SET matched_node_link = NULL WHERE node_name = 'Tensor.__add__.3.forward'")
     # Neither what ran before the module nor what runs after it.
-    assert answer(msprobe, file, "--only", "unmatched")["first_difference"] == stored["first_difference"]
+    assert answer(msprobe, file)["first_difference"] == stored["first_difference"]
     with sqlite3.connect(file) as database:
         link = database.execute("SELECT matched_node_link FROM tb_nodes WHERE node_name = 'Functional.gelu.1.forward'").fetchone()
         database.execute("UPDATE tb_nodes SET matched_node_link = ? WHERE node_name = 'Tensor.__setitem__.0.forward'", link)
-    assert "unmatched_inside" not in answer(msprobe, file, "--only", "unmatched")["first_difference"]
+    assert "unmatched_inside" not in answer(msprobe, file)["first_difference"]
 
 
 def test_the_answer_of_a_run_says_that_there_is_more(msprobe: Command, tmp_path: Path) -> None:
@@ -391,6 +393,57 @@ def test_the_stored_answer_is_the_measured_one(msprobe: Command, tmp_path: Path)
     with sqlite3.connect(file) as database:
         database.execute("DROP TABLE msprobe_divergence")
     assert answer(msprobe, file) == told
+
+
+KINDS = ("error", "warning", "unmatched", "overflow")
+QUESTIONS = [("--top", top) for top in ("0", "1", "6", "100000")] + [
+    ("--only", kind, *top) for kind in KINDS for top in ((), ("--top", "0"), ("--top", "40"), ("--top", "100000"))
+]
+
+
+@pytest.mark.parametrize("words", [(), ("-oc",), ("--match", "align")], ids=" ".join)
+@pytest.mark.parametrize("pair", [*BUNDLED, "ddp_gloo_2rank", "resnet18_L0"])
+def test_whatever_is_asked_the_stored_answer_is_the_measured_one(
+    pair: str, words: tuple[str, ...], msprobe: Command, tmp_path: Path
+) -> None:
+    sides = unpacked() / pair
+    done = msprobe("graph_visualize", "-tp", sides / "target", "-gp", sides / "golden", "-o", tmp_path, "--json", *words)
+    file = Path(json.loads(done.out)["output"])
+    with sqlite3.connect(file) as database:
+        step, rank = database.execute("SELECT min(step), max(rank) FROM tb_nodes").fetchone()
+    questions = [*QUESTIONS, ("--rank", str(rank), "--only", "warning"), ("--step", str(step), "--top", "20")]
+    # What is not in the tables cannot be read from the rows any more.
+    hidden = shutil.copy(file, tmp_path / "hidden.vis.db")
+    with sqlite3.connect(hidden) as database:
+        database.execute("UPDATE tb_nodes SET input_data = '{', output_data = '{'")
+    bare = shutil.copy(file, tmp_path / "bare.vis.db")
+    with sqlite3.connect(bare) as database:
+        database.execute("DROP TABLE msprobe_divergence")
+    for question in questions:
+        stored, measured = (report_file(Path(path), question) for path in (hidden, bare))
+        assert stored.pop("file") != measured.pop("file")
+        assert stored == measured, question
+
+
+def report_file(file: Path, words: tuple[str, ...]) -> dict[str, Any]:
+    """The answer without a process of its own."""
+    options: dict[str, Any] = {
+        name[2:]: value if name == "--only" else int(value) for name, value in zip(words[::2], words[1::2], strict=True)
+    }
+    found: dict[str, Any] = json.loads(native_report(file, **options))
+    return found
+
+
+def test_a_file_that_keeps_fewer_runner_ups_tells_the_rest_from_its_rows(msprobe: Command, tmp_path: Path) -> None:
+    """Files used to hold five runner-ups and did not say whether there were more."""
+    sides = unpacked() / "resnet18_L0"
+    done = msprobe("graph_visualize", "-tp", sides / "target", "-gp", sides / "golden", "-o", tmp_path, "--json")
+    file = Path(json.loads(done.out)["output"])
+    told = [report_file(file, ("--top", str(top))) for top in range(9)]
+    assert len(told[-1]["ranks"][0]["runner_ups"]) > 5
+    with sqlite3.connect(file) as database:
+        database.execute("DELETE FROM msprobe_divergence WHERE kind = 'runner_ups' OR kind = 'runner_up' AND position >= 5")
+    assert [report_file(file, ("--top", str(top))) for top in range(9)] == told
 
 
 def test_the_viewer_begins_on_the_rank_that_parts_first(msprobe: Command, tmp_path: Path) -> None:

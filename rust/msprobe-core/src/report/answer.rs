@@ -1,6 +1,6 @@
 //! What a report says. The same structure is the JSON document of `--json`, described by `docs/report.schema.json`.
 
-use super::candidate::What;
+use super::candidate::{Candidate, What};
 use super::drift::Series;
 use crate::facts::{Break, Role};
 use serde::{Deserialize, Serialize};
@@ -134,6 +134,9 @@ pub struct RankReport {
     pub first_overflow: Option<NodeLine>,
     /// Further nodes that differ without their inputs explaining it, in execution order.
     pub runner_ups: Vec<Difference>,
+    /// What would come behind them, if it has been worked out: for [`super::store`] alone.
+    #[serde(skip)]
+    pub(super) further: Vec<Candidate>,
     /// The nodes that the first difference flows into, in execution order.
     pub flows_into: Vec<FlowNode>,
     /// Why there is no first difference.

@@ -29,6 +29,7 @@ mod flow;
 mod following;
 mod golden;
 mod inside;
+mod list;
 mod noise;
 mod rank;
 mod ranks;
@@ -135,7 +136,7 @@ pub fn check_noise_twin(path: &Path) -> Result<()> {
 pub fn report(path: &Path, options: &Options) -> Result<Report> {
     let file = VisFile::open(path)?;
     let places = file.places_of(options.step, options.rank)?;
-    let (noise, ranks) = match stored(&file, &places, options) {
+    let (noise, ranks) = match stored(&file, &places, options)? {
         Some(stored) => stored,
         None => measured(&file, places, options)?,
     };
@@ -143,27 +144,29 @@ pub fn report(path: &Path, options: &Options) -> Result<Report> {
 }
 
 /// The answer that is in the file already, if it is to the same question.
-fn stored(file: &VisFile, places: &[Place], options: &Options) -> Option<(NoiseUsed, Vec<RankReport>)> {
-    let default = Options::default();
-    let same = options.noise_twin.is_none() && options.noise_multiple == default.noise_multiple && options.top <= default.top;
-    if !same || options.only.is_some() {
-        return None;
+fn stored(file: &VisFile, places: &[Place], options: &Options) -> Result<Option<(NoiseUsed, Vec<RankReport>)>> {
+    if options.noise_twin.is_some() || options.noise_multiple != Options::default().noise_multiple {
+        return Ok(None);
     }
     let mut noise = None;
     let mut ranks = Vec::new();
     for &place in places {
-        let (used, rank) = store::stored(file, place, options.top)?;
+        let Some((used, mut rank)) = store::stored(file, place, options.top) else { return Ok(None) };
+        if let Some(only) = options.only {
+            let Some(listed) = list::list(file, place, only, options.top, &rank.counts)? else { return Ok(None) };
+            rank.list(file, place, &listed)?;
+        }
         noise.get_or_insert(used);
         ranks.push(rank);
     }
-    Some((noise?, ranks))
+    Ok(noise.map(|noise| (noise, ranks)))
 }
 
 /// Step and rank of the first difference, if a finished run has left the answer in the file; it costs no look at the rows.
 pub(crate) fn first_difference_place(path: &Path) -> Option<(i64, i64)> {
     let file = VisFile::open(path).ok().filter(|file| file.has_answer)?;
     let places = file.places_of(None, None).ok()?;
-    let (_, ranks) = stored(&file, &places, &Options::default())?;
+    let (_, ranks) = stored(&file, &places, &Options::default()).ok()??;
     ranks::first_difference(&ranks).map(|found| (found.step, found.rank))
 }
 

@@ -44,8 +44,8 @@ pub(crate) struct GoldenNodes {
 /// Nodes to list: how many there are, and the places of the first.
 #[derive(Debug, Default)]
 pub(super) struct Listed {
-    total: u64,
-    orders: Vec<u32>,
+    pub total: u64,
+    pub orders: Vec<u32>,
 }
 
 impl RankWalk {
@@ -119,7 +119,6 @@ impl RankWalked {
         let RankWalked { outcome, drift, golden } = self;
         let compared = file.is_comparison();
         let counts = counts(compared, golden, &outcome.counts);
-        let line = |order: &u32| -> Result<NodeLine> { Ok(stored(file, place, *order)?.line) };
         let mut found = outcome.candidates.iter().filter(|_| compared);
         let first = found.next();
         let first_difference = match first {
@@ -127,10 +126,12 @@ impl RankWalked {
             None if file.task == Task::Structure => only_in_golden(file, place, counts.target_nodes)?,
             None => None,
         };
-        let others = found.filter(|other| is_origin(other)).take(options.top);
-        let runner_ups = others.map(|other| describe(file, place, counts.target_nodes, other)).collect::<Result<_>>()?;
+        let mut others = found.filter(|other| is_origin(other));
+        let shown = others.by_ref().take(options.top);
+        let runner_ups = shown.map(|other| describe(file, place, counts.target_nodes, other)).collect::<Result<_>>()?;
+        let further = others.cloned().collect();
         let nearest_miss = if first_difference.is_none() && compared { miss(file, place, &outcome)? } else { None };
-        Ok(RankReport {
+        let mut report = RankReport {
             step: place.step,
             rank: place.rank,
             counts,
@@ -139,11 +140,26 @@ impl RankWalked {
             flows_into: first.map(|first| flow(file, place, first)).transpose()?.unwrap_or_default(),
             first_difference,
             runner_ups,
+            further,
             nearest_miss,
-            listed: listed.orders.iter().map(line).collect::<Result<_>>()?,
-            listed_total: options.only.map(|_| listed.total),
+            listed: Vec::new(),
+            listed_total: None,
             drift,
-        })
+        };
+        if options.only.is_some() {
+            report.list(file, place, listed)?;
+        }
+        Ok(report)
+    }
+}
+
+impl RankReport {
+    /// Takes in the nodes to list.
+    pub(super) fn list(&mut self, file: &VisFile, place: Place, listed: &Listed) -> Result<()> {
+        let line = |order: &u32| -> Result<NodeLine> { Ok(stored(file, place, *order)?.line) };
+        self.listed = listed.orders.iter().map(line).collect::<Result<_>>()?;
+        self.listed_total = Some(listed.total);
+        Ok(())
     }
 }
 

@@ -129,6 +129,25 @@ pub(super) fn through_sqlite(file: &VisFile, place: Place, mut consume: impl FnM
     })
 }
 
+/// Reads target nodes without their rows, a few at a time.
+pub(super) struct Heads<'a> {
+    reader: Reader<'a>,
+    pages: Option<Walk<'a>>,
+}
+
+impl<'a> Heads<'a> {
+    /// The nodes of `place`, which `direct` may have found.
+    pub fn new(file: &'a VisFile, place: Place, direct: Option<&'a Direct<'a>>) -> Result<Self> {
+        let reader = Reader { with_rows: false, ..Reader::new(file, place, direct, None)? };
+        Ok(Heads { reader, pages: direct.map(Direct::walk) })
+    }
+
+    /// Calls `each` with the nodes of orders `from..to`, in order, until it says no.
+    pub fn nodes(&mut self, from: u32, to: u32, each: impl FnMut(&NodeFacts) -> bool) -> Result<()> {
+        self.reader.nodes(self.pages.as_mut(), i64::from(from), i64::from(to), each)
+    }
+}
+
 struct Reader<'a> {
     conn: Connection,
     path: &'a Path,
@@ -138,12 +157,13 @@ struct Reader<'a> {
     direct: Option<&'a Direct<'a>>,
     /// The golden side, where it is read without SQLite too.
     golden: Option<(&'a Direct<'a>, RefCell<Walk<'a>>)>,
+    with_rows: bool,
 }
 
 impl<'a> Reader<'a> {
     fn new(file: &'a VisFile, place: Place, direct: Option<&'a Direct<'a>>, golden: Option<&'a Direct<'a>>) -> Result<Self> {
         let golden = golden.map(|golden| (golden, RefCell::new(golden.walk())));
-        Ok(Reader { conn: file.again()?, path: &file.path, task: file.task, place, indexed: file.indexed, direct, golden })
+        Ok(Reader { conn: file.again()?, path: &file.path, task: file.task, place, indexed: file.indexed, direct, golden, with_rows: true })
     }
 
     /// Sends the nodes of orders `from..to`; false if nobody listens any more.
@@ -261,6 +281,9 @@ impl<'a> Reader<'a> {
         node.micro_step = self.cell::<Option<i64>>(cells, 6)?.and_then(|step| u32::try_from(step).ok()).unwrap_or(0);
         node.is_distributed = self.cell::<Option<i64>>(cells, 8)? == Some(1);
         node.modified = self.cell::<Option<i64>>(cells, 9)? == Some(1);
+        if !self.with_rows {
+            return Ok(());
+        }
         for (index, is_output) in [(10, false), (11, true)] {
             node.read_rows(name, text(index)?, is_output, self.task)
                 .map_err(|error| Error::unreadable(self.path, format!("node {name}: its parameters cannot be read ({error})")))?;

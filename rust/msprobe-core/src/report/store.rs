@@ -1,8 +1,10 @@
 //! The answer as tables of the result file, for those who only show it.
 
-use super::answer::{Drift, NoiseUsed, RankReport, Report};
+use super::answer::{Difference, Drift, NoiseUsed, RankReport, Report};
 use super::drift::Series;
+use super::evidence::describe;
 use super::file::{Place, VisFile};
+use super::Options;
 use crate::visdb::schema::{DIVERGENCE, DRIFT};
 use crate::visdb::{Cell, Complete, Result};
 use rusqlite::OptionalExtension;
@@ -11,9 +13,14 @@ use serde::Serialize;
 
 /// Writes what `report` says of every rank into the file that it was made from.
 pub fn store(report: &Report, complete: &Complete) -> Result<()> {
+    let further = further(report, complete);
     let connection = complete.connection()?;
     complete.add_table(&connection, &DIVERGENCE, |add| {
-        report.ranks.iter().try_for_each(|rank| divergence(rank, &report.noise).iter().try_for_each(|row| add(&row.cells(rank))))
+        report
+            .ranks
+            .iter()
+            .zip(&further)
+            .try_for_each(|(rank, further)| divergence(rank, further, &report.noise).iter().try_for_each(|row| add(&row.cells(rank))))
     })?;
     complete.add_table(&connection, &DRIFT, |add| {
         report.ranks.iter().try_for_each(|rank| {
@@ -26,6 +33,17 @@ pub fn store(report: &Report, complete: &Complete) -> Result<()> {
             })
         })
     })
+}
+
+/// The runner-ups of each rank that the report does not show. A file without them is as good, but answers slower.
+fn further(report: &Report, complete: &Complete) -> Vec<Vec<Difference>> {
+    let file = if report.ranks.iter().any(|rank| !rank.further.is_empty()) { VisFile::open(complete.path()).ok() } else { None };
+    let of_rank = |rank: &RankReport| -> Vec<Difference> {
+        let place = Place { step: rank.step, rank: rank.rank };
+        let describe = |file, other| describe(file, place, rank.counts.target_nodes, other).ok();
+        file.iter().flat_map(|file| rank.further.iter().map_while(move |other| describe(file, other))).collect()
+    };
+    report.ranks.iter().map(of_rank).collect()
 }
 
 fn lists(series: &Series) -> [String; 3] {
@@ -60,7 +78,7 @@ impl Row<'_> {
 }
 
 /// The rows of a rank, in the order of the key.
-fn divergence<'a>(rank: &'a RankReport, noise: &NoiseUsed) -> Vec<Row<'a>> {
+fn divergence<'a>(rank: &'a RankReport, further: &'a [Difference], noise: &NoiseUsed) -> Vec<Row<'a>> {
     let mut rows = Vec::new();
     let mut add = |kind, position, node, detail| rows.push(Row { kind, position, node, detail });
     add("counts", 0, None, json(&rank.counts));
@@ -79,9 +97,10 @@ fn divergence<'a>(rank: &'a RankReport, noise: &NoiseUsed) -> Vec<Row<'a>> {
         add("nearest_miss", 0, miss.node.as_ref().map(|line| (line.node.as_str(), line.order)), json(miss));
     }
     add("noise", 0, None, json(noise));
-    for (position, found) in rank.runner_ups.iter().enumerate() {
+    for (position, found) in rank.runner_ups.iter().chain(further).enumerate() {
         add("runner_up", position, Some((found.node.as_str(), found.order)), json(found));
     }
+    add("runner_ups", 0, None, json(&(rank.runner_ups.len() + rank.further.len())));
     rows
 }
 
@@ -92,14 +111,19 @@ pub(super) fn stored(file: &VisFile, place: Place, runner_ups: usize) -> Option<
         return None;
     }
     let mut details = Vec::new();
-    let sql = "SELECT kind, detail FROM msprobe_divergence WHERE step = ?1 AND rank = ?2 ORDER BY kind, position";
+    let sql = "SELECT kind, detail FROM msprobe_divergence WHERE step = ?1 AND rank = ?2 AND (kind <> 'runner_up' OR position < ?3) \
+               ORDER BY kind, position";
     let mut statement = file.conn.prepare_cached(sql).ok()?;
-    let mut rows = statement.query((place.step, place.rank)).ok()?;
+    let mut rows = statement.query((place.step, place.rank, i64::try_from(runner_ups).unwrap_or(i64::MAX))).ok()?;
     while let Some(row) = rows.next().ok()? {
         details.push((row.get::<_, String>(0).ok()?, row.get::<_, String>(1).ok()?));
     }
-    let mut kept: Vec<_> = all(&details, "runner_up")?;
-    kept.truncate(runner_ups);
+    let kept: Vec<Difference> = all(&details, "runner_up")?;
+    // Files of old hold those that are shown by default, and do not say whether there are more.
+    let are_all = runner_ups <= Options::default().top || one::<usize>(&details, "runner_ups")? == Some(kept.len());
+    if kept.len() < runner_ups && !are_all {
+        return None;
+    }
     let report = RankReport {
         step: place.step,
         rank: place.rank,
@@ -108,6 +132,7 @@ pub(super) fn stored(file: &VisFile, place: Place, runner_ups: usize) -> Option<
         first_verdict: one(&details, "first_verdict")?,
         first_overflow: one(&details, "first_overflow")?,
         runner_ups: kept,
+        further: Vec::new(),
         flows_into: all(&details, "flows_into")?,
         nearest_miss: one(&details, "nearest_miss")?,
         listed: Vec::new(),

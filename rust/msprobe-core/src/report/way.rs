@@ -24,7 +24,7 @@ fn first_difference(reader: &Reader, graph: GraphId) -> Option<Difference> {
     let file = VisFile::open(reader.path()).ok().filter(VisFile::is_comparison)?;
     let place = Place { step: graph.step as i64, rank: graph.rank as i64 };
     let options = Options { top: 0, ..Options::default() };
-    let ranks = if let Some((_, ranks)) = stored(&file, &[place], &options) {
+    let ranks = if let Ok(Some((_, ranks))) = stored(&file, &[place], &options) {
         ranks
     } else {
         let size = std::fs::metadata(&file.path).ok()?.len();
