@@ -291,6 +291,26 @@ def test_a_twin_says_what_it_does_not_have(msprobe: Command, tmp_path: Path) -> 
     assert line in msprobe(*words, "-o", tmp_path / "words").out.splitlines()
 
 
+@pytest.mark.parametrize(
+    ("renamed", "warned"), [(r"(Module\.model\.layers\.1)\.", False), (r"(Module\.model|Functional|Tensor|Torch)\.", True)]
+)
+def test_a_twin_that_knows_fewer_than_half_of_the_nodes_is_warned_of(renamed: str, warned: bool, msprobe: Command, tmp_path: Path) -> None:
+    dumps = unpacked() / "llama_perturbed"
+    shutil.copytree(dumps / "golden", tmp_path / "twin")
+    for file in (tmp_path / "twin").rglob("*.json"):
+        file.write_text(re.sub(renamed, r"\1.other_", file.read_text()))
+    words = ("graph_visualize", "-tp", dumps / "target", "-gp", dumps / "golden", "--noise-twin", tmp_path / "twin")
+    told = msprobe(*words, "-o", tmp_path / "out")
+    assert told.status == 0
+    (file,) = (tmp_path / "out").iterdir()
+    asked = msprobe("report", file, "--json")
+    nodes = json.loads(asked.out)["noise"]["twin_nodes"]
+    assert (nodes["found"] < nodes["not_found"]) == warned
+    line = f"warning: --noise-twin {tmp_path / 'twin'}: has only {nodes['found']} of {nodes['found'] + nodes['not_found']} compared nodes"
+    for done in (told, asked, msprobe("report", file)):
+        assert [text.split(": is it")[0] for text in done.err.splitlines()] == ([line] if warned else [])
+
+
 def test_a_twin_takes_away_what_it_explains(msprobe: Command, tmp_path: Path) -> None:
     dumps = unpacked() / "llama_perturbed"
     words = ("graph_visualize", "-tp", dumps / "target", "-gp", dumps / "golden", "-o", tmp_path / "out", "--json", "--noise-twin")

@@ -48,6 +48,15 @@ def _within_noise(report: dict[str, Any]) -> Iterator[str]:
     yield f"hint     the coloured nodes differ no more than noise, the nearest no more than {rounding}: docs/noise.md"
 
 
+def warnings(report: dict[str, Any]) -> Iterator[str]:
+    """What may be wrong with what was asked for: a second golden run that has fewer than half of the nodes is hardly one."""
+    noise = report["noise"]
+    if (nodes := noise.get("twin_nodes")) and nodes["found"] < nodes["not_found"]:
+        total = nodes["found"] + nodes["not_found"]
+        shown = f"has only {nodes['found']:,} of {total:,} compared nodes: is it a second run of this golden run, or of another model?"
+        yield f"--noise-twin {noise['twin']}: {shown} For the other nodes noise is that of their dtypes"
+
+
 def _noise(noise: dict[str, Any]) -> Iterator[str]:
     """How much of what counted as noise a second golden run has shown."""
     if nodes := noise.get("twin_nodes"):

@@ -66,6 +66,8 @@ def report(
     answer = json.loads(text)
     if fail_on and answer["graph_type"] == "build":
         log.warning("--fail-on has no effect: one dump alone has no verdicts")
+    for warning in difference.warnings(answer):
+        log.warning(warning)
     if as_json:
         log.answer(text)
     else:

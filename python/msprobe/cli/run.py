@@ -32,6 +32,11 @@ def run(options: request.Options) -> Exit:
 
         for text in alike.warnings(summary["warnings"]):
             log.warning(text)
+    if summary["report"]:
+        from msprobe.cli import difference
+
+        for text in difference.warnings(summary["report"]):
+            log.warning(text)
     for missing in summary["left_out"]:
         log.error(f"left out {place(missing)}: {missing['reason']}")
     status = _status(summary, options.fail_on)
