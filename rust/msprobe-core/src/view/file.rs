@@ -95,9 +95,9 @@ impl VisFile {
         Ok(file)
     }
 
-    /// Turns an error of `SQLite` into one of ours.
-    pub(crate) fn fail(&self, error: &rusqlite::Error) -> ViewError {
-        ViewError::sqlite(&self.shown, error)
+    /// Asks `SQLite`; its errors become ours.
+    pub(crate) fn ask<T>(&self, question: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, ViewError> {
+        question(&self.conn).map_err(|error| ViewError::sqlite(&self.shown, &error))
     }
 
     /// Makes long questions end: the clock starts now.

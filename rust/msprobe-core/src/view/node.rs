@@ -3,10 +3,12 @@
 use super::args::bad;
 use super::error::ViewError;
 use super::file::VisFile;
-use super::outline::{overflow_code, verdict_of};
+use super::outline::verdict_of;
+use super::rows::overflow_code;
 use super::{rows, tensors, Question};
 use crate::metrics::tensor;
 use crate::part::{DIFFERENCES, JUDGED, RELATIVE_ERRORS};
+use crate::visdb::partner_of;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -71,7 +73,7 @@ pub(crate) fn details(question: &Question<'_>) -> Result<Vec<u8>, ViewError> {
     let place = question.place(&file)?;
     let from = question.args.count("from", 0, usize::MAX)?;
     let own = rows::details(&file, place.rowid)?;
-    let link = rows::last_of_list(&own.link).map(std::borrow::Cow::into_owned);
+    let link = partner_of(&own.link).map(std::borrow::Cow::into_owned);
     let compared = rows::config(&file)?.is_some_and(|config| config.graph_type == "compare");
     let other = match &link {
         Some(name) => match rows::find(&file, own.place.step, own.place.rank, 1 - own.place.side, name)? {
@@ -166,7 +168,7 @@ fn node(file: &VisFile, row: &rows::Details, compared: bool, shared: u8, mut pro
             Value::Null
         }
     };
-    let linked = rows::last_of_list(&row.link).is_some();
+    let linked = partner_of(&row.link).is_some();
     Ok(Node {
         id: row.place.rowid,
         name: row.place.name.clone(),

@@ -6,6 +6,7 @@
 use super::error::ViewError;
 use super::file::VisFile;
 use super::rows;
+use crate::visdb::partner_of;
 use hashbrown::HashTable;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -25,16 +26,6 @@ pub(crate) mod status {
     pub(crate) const UNMATCHED: u8 = 4;
     /// How many different ones there are.
     pub(crate) const COUNT: usize = 5;
-}
-
-/// Overflow levels as numbers, rising.
-pub(crate) fn overflow_code(level: &str) -> u8 {
-    match level {
-        "medium" => 1,
-        "high" => 2,
-        "critical" => 3,
-        _ => 0,
-    }
 }
 
 /// The class of a `precision_index`, by the palette every file carries: [0, 0.3), [0.3, 0.6), [0.6, 1].
@@ -174,9 +165,6 @@ pub(crate) struct Outline {
     pub(crate) broken_links: u32,
 }
 
-/// Target and golden as they stand in `data_source`.
-pub(crate) const SOURCES: [&str; 2] = ["NPU", "Bench"];
-
 #[derive(Default)]
 struct Pending {
     side: Side,
@@ -209,7 +197,7 @@ impl Outline {
             }
             side.parent_hash.push(last_parent.1);
             side.is_root.push(shape.parent.is_empty());
-            let link = rows::last_of_list(shape.link);
+            let link = partner_of(shape.link);
             side.side.status.push(if link.is_some() { verdict_of(shape.precision) } else { status::UNMATCHED });
             side.link_hash.push(link.map_or(0, |name| hash_state.hash_one(name.as_bytes())));
         })?;

@@ -3,7 +3,7 @@
 use super::args::bad;
 use super::error::ViewError;
 use super::file::VisFile;
-use super::outline::{Outline, NONE, SOURCES};
+use super::outline::{Outline, NONE};
 use super::tree::NodeTable;
 use super::{drift, rows, Question};
 use serde::Serialize;
@@ -76,7 +76,9 @@ pub(crate) fn pairs(question: &Question<'_>) -> Result<Vec<u8>, ViewError> {
         let mut found = [None, None];
         for side in (0..2).filter(|side| ids[*side] != 0) {
             let node = outline.sides[side].at_rowid(ids[side]);
-            found[side] = Some(node.ok_or_else(|| ViewError::NoNode(format!("{}: no {} node {}", file.shown, SOURCES[side], ids[side])))?);
+            found[side] = Some(
+                node.ok_or_else(|| ViewError::NoNode(format!("{}: no {} node {}", file.shown, ["target", "golden"][side], ids[side])))?,
+            );
         }
         Ok(found)
     };

@@ -6,6 +6,7 @@ use super::file::VisFile;
 use super::outline::{verdict_of, Outline, NONE};
 use super::summary::FileFacts;
 use super::{logdir, rows, Question, MAX_ROWS};
+use crate::visdb::partner_of;
 use serde::Serialize;
 
 /// Most nodes whose children are asked for at once; an address has no room for more.
@@ -93,7 +94,7 @@ impl NodeTable {
     }
 
     fn push_direct(&mut self, file: &VisFile, place: &rows::Place, row: rows::Direct, compared: bool) -> Result<(), ViewError> {
-        let link = rows::last_of_list(&row.link);
+        let link = partner_of(&row.link);
         let pair = match &link {
             Some(name) => rows::find_row(file, place.step, place.rank, 1 - place.side, name)?,
             None => None,

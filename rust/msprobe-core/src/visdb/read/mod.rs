@@ -21,6 +21,7 @@
 //! file's size. Nodes are streamed, never collected. A [`Reader`] may move between threads but serves one at a time;
 //! opening another one takes less than a millisecond.
 
+pub(crate) mod lenient;
 mod node;
 mod open;
 mod own_tables;

@@ -185,3 +185,13 @@ fn a_later_version_of_our_tables_is_not_read() {
     assert_eq!(reader.own_tables(), OwnTables::Newer(99));
     assert_eq!(nodes(&reader, graph(Side::Target), Detail::Tree).len(), 85);
 }
+
+#[test]
+fn the_partner_is_the_last_of_a_list_of_names() {
+    assert_eq!(partner_of(r#"["DefaultModel", "Module.a.A.forward.0"]"#).unwrap(), "Module.a.A.forward.0");
+    assert_eq!(partner_of(r#"["\u5c42", "x\"y"]"#).unwrap(), "x\"y");
+    assert_eq!(partner_of(r#"["\u5c42"] "#).unwrap(), "层");
+    for none in ["", "[]", "null", "[1]", "[ ]", "{}", "[\"a"] {
+        assert_eq!(partner_of(none), None, "{none}");
+    }
+}
