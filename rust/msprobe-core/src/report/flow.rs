@@ -20,7 +20,7 @@ pub(super) fn flow(file: &VisFile, place: Place, candidate: &Candidate) -> Resul
     let mut found = Vec::new();
     let to = candidate.time.saturating_add(LOOKED_AT);
     for_each_node_from(file, place, candidate.time, to, |node| {
-        if found.len() < TOLD && node.order != candidate.order && takes_in(node, &marks) {
+        if node.order != candidate.order && takes_in(node, &marks) {
             marks.extend(node.rows.iter().filter(|row| row.role == Role::Output && row.measured.mark != 0).map(|row| row.measured.mark));
             found.push(Flow {
                 order: node.order,
@@ -28,6 +28,7 @@ pub(super) fn flow(file: &VisFile, place: Place, candidate: &Candidate) -> Resul
                 output_error: largest(node, Role::Output),
             });
         }
+        found.len() < TOLD
     })?;
     name_flow(file, place, &found)
 }

@@ -54,12 +54,9 @@ struct Lane {
     used: Sender<Batch>,
 }
 
-/// Calls `consume` with the target nodes of orders `from..to`, in order.
-pub(super) fn for_each_node_from(file: &VisFile, place: Place, from: u32, to: u32, mut consume: impl FnMut(&NodeFacts)) -> Result<()> {
-    Reader::new(file, place, None, None)?.nodes(None, i64::from(from), i64::from(to), |node| {
-        consume(node);
-        true
-    })
+/// Calls `consume` with the target nodes of orders `from..to`, in order, until it says no.
+pub(super) fn for_each_node_from(file: &VisFile, place: Place, from: u32, to: u32, consume: impl FnMut(&NodeFacts) -> bool) -> Result<()> {
+    Reader::new(file, place, None, None)?.nodes(None, i64::from(from), i64::from(to), consume)
 }
 
 /// Calls `consume` with every target node of `place`, in order.

@@ -4,8 +4,9 @@
 //! leaf is full, its last entry is taken out and remembered as the divider.
 //!
 //! A [`Run`] is a stretch of entries in order. Runs that arrive in another order than that of their keys are written side
-//! by side and joined at the end: each keeps its first leaf in memory, so that joining never has to read or rewrite a page
-//! (`.. a8 a9] + [b1 b2] b3 [b4 ..` becomes `.. a8 a9 b1 b2] b3 [b4 ..`).
+//! by side and joined at the end: each keeps its first and its last entries in memory, so that joining never has to read or
+//! rewrite a page (`[a7] a8 (a9) + (b1) b2 [b3 ..` becomes `[a7] a8 [a9 b1] b2 [b3 ..`). There may be thousands of them, so
+//! what a [`Closed`] run keeps is small.
 
 use std::io;
 
@@ -17,14 +18,28 @@ use super::table::local_len;
 const MAX_LOCAL: usize = (PAGE_SIZE - 12) * 64 / 255 - 23;
 const MIN_LOCAL: usize = (PAGE_SIZE - 12) * 32 / 255 - 23;
 
-/// Cells that stand between leaves.
+/// Bytes of entries that are not worth a page of their own.
+const SMALL: usize = PAGE_SIZE / 4;
+
+/// Cells of a leaf that may be written: those that stay are the head, a divider, and another one behind. Any full leaf has them.
+const FEWEST: usize = 4;
+
+/// Cells in a row.
 #[derive(Debug, Default)]
-struct Dividers {
+struct Cells {
     bytes: Vec<u8>,
     ends: Vec<usize>,
 }
 
-impl Dividers {
+impl Cells {
+    fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        (0..self.len()).map(|position| self.get(position))
+    }
+
     fn push(&mut self, cell: &[u8]) {
         self.bytes.extend_from_slice(cell);
         self.ends.push(self.bytes.len());
@@ -36,20 +51,33 @@ impl Dividers {
     }
 }
 
-/// Entries in ascending order: `head, divider, page, divider, page, .., divider, leaf`.
+/// Entries in ascending order, the last of them in an open leaf.
 #[derive(Debug)]
 pub(crate) struct Run {
-    /// The first leaf, once there is a second.
-    head: Option<Page>,
-    pages: Vec<u32>,
-    dividers: Dividers,
-    /// The open leaf.
+    written: Written,
     leaf: Page,
+}
+
+/// The beginning of a run: `head, divider, page, divider, page, .., divider`; without pages, nothing.
+#[derive(Debug, Default)]
+struct Written {
+    /// The first entry, once there are pages.
+    head: Cells,
+    pages: Vec<u32>,
+    /// One before each page, and one behind the last.
+    dividers: Cells,
+}
+
+/// A run that is complete.
+#[derive(Debug)]
+pub(crate) struct Closed {
+    written: Written,
+    tail: Cells,
 }
 
 impl Run {
     pub(crate) fn new() -> Self {
-        Run { head: None, pages: Vec::new(), dividers: Dividers::default(), leaf: Page::new(PageKind::LeafIndex) }
+        Run { written: Written::default(), leaf: Page::new(PageKind::LeafIndex) }
     }
 
     /// Appends a record; its key must not be below the last one's.
@@ -65,16 +93,43 @@ impl Run {
     }
 
     fn append_cell(&mut self, parts: &[&[u8]], output: &mut Output) -> io::Result<()> {
-        if push_parts(&mut self.leaf, parts) {
-            return Ok(());
+        if !push_parts(&mut self.leaf, parts) {
+            self.written.put(&mut self.leaf, output)?;
+            push_parts(&mut self.leaf, parts);
         }
-        self.dividers.push(self.leaf.pop());
-        if self.head.is_none() {
-            self.head = Some(std::mem::replace(&mut self.leaf, Page::new(PageKind::LeafIndex)));
+        Ok(())
+    }
+
+    /// Ends the run.
+    pub(crate) fn close(mut self, output: &mut Output) -> io::Result<Closed> {
+        let mut tail = Cells::default();
+        if self.leaf.used() > SMALL && self.leaf.cells() > FEWEST {
+            tail.push(self.leaf.pop());
+            self.written.put(&mut self.leaf, output)?;
         } else {
-            self.pages.push(output.put_page(&mut self.leaf, 0)?);
+            (0..self.leaf.cells()).for_each(|position| tail.push(self.leaf.cell(position)));
         }
-        push_parts(&mut self.leaf, parts);
+        Ok(Closed { written: self.written, tail })
+    }
+
+    /// Ends the run, which is all there is; returns the number of the root page.
+    pub(crate) fn finish(self, output: &mut Output) -> io::Result<u32> {
+        let closed = self.close(output)?;
+        join([closed], output)
+    }
+}
+
+impl Written {
+    /// Writes a leaf but for the cells that stay, and empties it.
+    fn put(&mut self, leaf: &mut Page, output: &mut Output) -> io::Result<()> {
+        debug_assert!(leaf.cells() >= FEWEST, "the largest cells fill a quarter of a page");
+        if self.pages.is_empty() {
+            self.head.push(leaf.cell(0));
+            self.dividers.push(leaf.cell(1));
+            leaf.remove_first(2);
+        }
+        self.dividers.push(leaf.pop());
+        self.pages.push(output.put_page(leaf, 0)?);
         Ok(())
     }
 }
@@ -93,7 +148,7 @@ fn push_parts(leaf: &mut Page, parts: &[&[u8]]) -> bool {
 #[derive(Debug, Default)]
 struct Level {
     pages: Vec<u32>,
-    dividers: Dividers,
+    dividers: Cells,
 }
 
 impl Level {
@@ -128,30 +183,34 @@ impl Level {
 }
 
 /// Joins runs, given in the order of their keys, to one b-tree; returns the number of its root page.
-pub(crate) fn join(runs: impl IntoIterator<Item = Run>, output: &mut Output) -> io::Result<u32> {
+pub(crate) fn join(runs: impl IntoIterator<Item = Closed>, output: &mut Output) -> io::Result<u32> {
     let mut level = Level::default();
     let mut leaf = Page::new(PageKind::LeafIndex);
-    for run in runs {
-        let first = run.head.as_ref().unwrap_or(&run.leaf);
-        for position in 0..first.cells() {
-            let cell = first.cell(position);
-            if !leaf.push(cell) {
-                let divider = leaf.pop().to_vec();
-                level.push(output.put_page(&mut leaf, 0)?, &divider);
-                leaf.push(cell);
+    for Closed { written, tail } in runs {
+        push_loose(&written.head, &mut leaf, &mut level, output)?;
+        if !written.pages.is_empty() {
+            level.push(output.put_page(&mut leaf, 0)?, written.dividers.get(0));
+            for (position, &page) in written.pages.iter().enumerate() {
+                level.push(page, written.dividers.get(position + 1));
             }
         }
-        if run.head.is_some() {
-            level.push(output.put_page(&mut leaf, 0)?, run.dividers.get(0));
-            for (position, &page) in run.pages.iter().enumerate() {
-                level.push(page, run.dividers.get(position + 1));
-            }
-            leaf = run.leaf;
-        }
+        push_loose(&tail, &mut leaf, &mut level, output)?;
     }
     level.pages.push(output.put_page(&mut leaf, 0)?);
     while level.pages.len() > 1 {
         level = level.parents(output)?;
     }
     Ok(level.pages[0])
+}
+
+/// Appends cells that stand on no page yet to the open leaf.
+fn push_loose(cells: &Cells, leaf: &mut Page, level: &mut Level, output: &mut Output) -> io::Result<()> {
+    for cell in cells.iter() {
+        if !leaf.push(cell) {
+            let divider = leaf.pop().to_vec();
+            level.push(output.put_page(leaf, 0)?, &divider);
+            leaf.push(cell);
+        }
+    }
+    Ok(())
 }

@@ -48,7 +48,7 @@ impl Page {
 
     /// Room for a cell of `len` bytes, which the caller fills; `None` when the page is full.
     pub(crate) fn reserve(&mut self, len: usize) -> Option<&mut [u8]> {
-        let pointer = self.base + self.kind.header_len() + 2 * self.cells;
+        let pointer = self.pointer_at(self.cells);
         // Shorter cells would need padding; a record of two columns has three bytes, its length a fourth.
         debug_assert!(len >= 4, "a cell must be able to become a free block");
         if pointer + 2 + len > self.content {
@@ -85,15 +85,38 @@ impl Page {
         &self.bytes[self.pointer(position)..end]
     }
 
+    /// Bytes of all cells.
+    pub(crate) fn used(&self) -> usize {
+        PAGE_SIZE - self.content
+    }
+
+    /// Removes the first `count` cells; there are more.
+    pub(crate) fn remove_first(&mut self, count: usize) {
+        let removed = PAGE_SIZE - self.pointer(count - 1);
+        self.bytes.copy_within(self.content..PAGE_SIZE - removed, self.content + removed);
+        for position in count..self.cells {
+            let moved = (self.pointer(position) + removed) as u16;
+            let at = self.pointer_at(position - count);
+            self.bytes[at..at + 2].copy_from_slice(&moved.to_be_bytes());
+        }
+        self.cells -= count;
+        self.content += removed;
+    }
+
     fn pointer(&self, position: usize) -> usize {
-        let at = self.base + self.kind.header_len() + 2 * position;
+        let at = self.pointer_at(position);
         usize::from(u16::from_be_bytes([self.bytes[at], self.bytes[at + 1]]))
+    }
+
+    /// Where the pointer to a cell stands.
+    fn pointer_at(&self, position: usize) -> usize {
+        self.base + self.kind.header_len() + 2 * position
     }
 
     /// Writes the header and clears the gap; `right_most` is the last child of an interior page.
     pub(crate) fn seal(&mut self, right_most: u32) -> &[u8] {
         let header = self.kind.header_len();
-        let gap = self.base + header + 2 * self.cells;
+        let gap = self.pointer_at(self.cells);
         self.bytes[gap..self.content].fill(0);
         let head = &mut self.bytes[self.base..self.base + header];
         head[0] = self.kind as u8;

@@ -64,7 +64,7 @@ pub(super) fn open(path: &Path) -> Result<Connection> {
     connection.busy_timeout(PATIENCE).map_err(explain)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true).map_err(explain)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false).map_err(explain)?;
-    connection.execute_batch("PRAGMA query_only = ON; PRAGMA cell_size_check = ON; PRAGMA cache_size = -16384").map_err(explain)?;
+    connection.execute_batch("PRAGMA query_only = ON; PRAGMA cell_size_check = ON; PRAGMA cache_size = -4096").map_err(explain)?;
     check_schema(&connection, path)?;
     Ok(connection)
 }

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The file grows under `NAME.vis.db.partial` and gets its name at the very end; whatever happens before leaves no file
-//! that looks finished. Memory does not grow with the file: a part's names stay until the part is complete, and each page
+//! that looks finished. Memory hardly grows with the file: a part's names stay until the part is complete, and each page
 //! of the file leaves one key.
 
 mod communication;
@@ -22,7 +22,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::bulk::index::{join, Run};
+use super::bulk::index::{join, Closed, Run};
 use super::bulk::output::Output;
 use super::bulk::record::{push_record, Cell};
 use super::bulk::schema_page::{first_page, SchemaEntry};
@@ -69,7 +69,7 @@ pub struct PartTotals {
 #[derive(Debug)]
 struct Indexes {
     /// One run per graph, with the beginning that its keys share.
-    by_id: Vec<(String, Run)>,
+    by_id: Vec<(String, Closed)>,
     by_parent: Run,
     by_name: Run,
     by_side_and_order: Run,
@@ -103,7 +103,7 @@ pub struct Writer {
     nodes: Rows,
     stacks: Rows,
     indexes: Indexes,
-    stacks_by_id: Vec<(String, Run)>,
+    stacks_by_id: Vec<(String, Closed)>,
     tables: Vec<Filled>,
     parts: BTreeSet<(u64, u64)>,
     part: Option<OpenPart>,
@@ -290,7 +290,7 @@ impl Writer {
         table("tb_stack", self.stacks.finish(output)?, schema::STACK_SQL);
         let (config_root, config_index) = write_config(config, &self.parts, output)?;
         table("tb_config", config_root, schema::CONFIG_SQL);
-        table("msprobe_node", join([self.indexes.facts], output)?, schema::NODE_SQL);
+        table("msprobe_node", self.indexes.facts.finish(output)?, schema::NODE_SQL);
         for mut filled in self.tables {
             filled.finish_part(output)?;
             let (name, sql) = (filled.table.name, filled.table.sql);
@@ -310,9 +310,10 @@ impl Writer {
         ];
         let mut roots = Vec::new();
         for run in runs {
-            roots.push(join([run], output)?);
+            roots.push(run.finish(output)?);
         }
-        roots.push(join(self.indexes.by_distributed, output)?);
+        let by_distributed = self.indexes.by_distributed.map(|run| run.close(output));
+        roots.push(join(by_distributed.into_iter().collect::<io::Result<Vec<_>>>()?, output)?);
         for ((name, sql), root) in schema::INDEXES.into_iter().zip(roots) {
             entries.push(SchemaEntry { kind: "index", name, table: "tb_nodes", root, sql: Some(sql) });
         }
@@ -326,7 +327,7 @@ impl Writer {
 }
 
 /// The index entries of one graph's stacks, in the order of the ids as texts.
-fn stacks_by_id(graph_id: &str, rowids: &[i64], output: &mut Output) -> io::Result<Run> {
+fn stacks_by_id(graph_id: &str, rowids: &[i64], output: &mut Output) -> io::Result<Closed> {
     let mut order: Vec<u32> = (0..rowids.len() as u32).collect();
     // 1, 10, 100, 11, 2: as left-aligned decimal fractions, the shorter first.
     order.sort_by_cached_key(|&k| {
@@ -342,11 +343,11 @@ fn stacks_by_id(graph_id: &str, rowids: &[i64], output: &mut Output) -> io::Resu
         push_record(&mut entry, &[Cell::Text(&String::from_utf8_lossy(&id)), Cell::Integer(rowids[k as usize])]);
         run.append(&entry, output)?;
     }
-    Ok(run)
+    run.close(output)
 }
 
 /// Joins the runs of a text primary key whose keys begin alike within a run.
-fn join_by_id(mut runs: Vec<(String, Run)>, output: &mut Output) -> io::Result<u32> {
+fn join_by_id(mut runs: Vec<(String, Closed)>, output: &mut Output) -> io::Result<u32> {
     runs.sort_by(|a, b| a.0.cmp(&b.0));
     join(runs.into_iter().map(|r| r.1), output)
 }
@@ -380,7 +381,7 @@ fn write_config(config: &Config, parts: &BTreeSet<(u64, u64)>, output: &mut Outp
     push_record(&mut entry, &[Cell::Text("1"), Cell::Integer(rowid)]);
     let mut index = Run::new();
     index.append(&entry, output)?;
-    Ok((rows.finish(output)?, join([index], output)?))
+    Ok((rows.finish(output)?, index.finish(output)?))
 }
 
 /// Takes one row of a table.

@@ -275,7 +275,7 @@ fn append_of_side(
         Prefix::default().with_text(&mut entry, id.as_bytes(), name, &[graph.rowid(position)]);
         by_id.append(&entry, output)?;
     }
-    indexes.by_id.push((id, by_id));
+    indexes.by_id.push((id, by_id.close(output)?));
     for order in 0..graph.len() as u32 {
         prefix.with_numbers(&mut entry, &[i64::from(order), graph.rowid(order)]);
         indexes.by_side_and_order.append(&entry, output)?;

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::visdb::bulk::index::{join, Run};
+use crate::visdb::bulk::index::Run;
 use crate::visdb::bulk::output::Output;
 use crate::visdb::bulk::record::{push_record, Cell};
 use crate::visdb::bulk::table::{Table as Rows, TableMark};
@@ -99,7 +99,7 @@ impl Filled {
     pub(super) fn finish(self, output: &mut Output) -> io::Result<u32> {
         match self.content {
             Content::Rowid { rows, .. } => rows.finish(output),
-            Content::Keyed { run, .. } => join([run], output),
+            Content::Keyed { run, .. } => run.finish(output),
         }
     }
 }

@@ -80,6 +80,35 @@ fn many_parts_are_sound() {
     assert_eq!(rows, 5 * 2 * 3001);
 }
 
+/// Runs that end within a page, at its end, and behind it; with keys of which hundreds fill a page, and four.
+#[test]
+fn graphs_of_every_length_are_joined() {
+    for (padding, lengths) in [(0, (0..8).chain(80..100).chain(310..360).collect::<Vec<u32>>()), (4_000, (0..20).collect())] {
+        let folder = TempDir::new().unwrap();
+        let mut writer = Writer::create(folder.path(), "compare_1.vis.db").unwrap();
+        let mut names = Vec::new();
+        for (rank, &nodes) in (0..).zip(&lengths) {
+            writer.begin_part(0, rank).unwrap();
+            let mut batch = EncodedNodes::new(&key(0, rank, Side::Target));
+            for order in 0..nodes {
+                let name = format!("{order}{}", "n".repeat(padding));
+                batch.begin(&NodeHead { order, name: &name, ..NodeHead::default() }).end(NodeResult::default());
+                names.push(format!("NPU_0_{rank}_{name}"));
+                writer.append_stack(Side::Target, None).unwrap();
+            }
+            writer.append(&batch).unwrap();
+            writer.finish_part().unwrap();
+        }
+        let path = writer.complete(&config()).unwrap().publish().unwrap();
+        let connection = open(&path);
+        assert_sound(&connection);
+        let by_id = "SELECT id FROM tb_nodes INDEXED BY sqlite_autoindex_tb_nodes_1 ORDER BY id";
+        let found: Vec<String> = connection.prepare(by_id).unwrap().query_map([], |r| r.get(0)).unwrap().map(Result::unwrap).collect();
+        names.sort();
+        assert!(found == names);
+    }
+}
+
 #[test]
 fn a_row_has_the_types_of_the_reference() {
     let folder = TempDir::new().unwrap();
