@@ -1,19 +1,24 @@
 //! Rendering the nodes of a part in parallel and appending them in order.
+//!
+//! Rendering begins before the writer is free and runs ahead of it by a few chunks for each worker, so that the workers have
+//! something to do while the part before is finished.
 
+use std::any::Any;
+use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::sync::Mutex;
 
-use crossbeam_channel::bounded;
+use crossbeam_channel::{bounded, Receiver, Sender};
 use rayon::prelude::*;
 
 use super::render::{Beside, Outcome, Scene, Scratch};
 use super::stacks::StackNumbers;
 use super::told;
-use super::{Error, Follower, Part, Report};
+use super::{Error, Part, Report};
 use crate::facts::NodeFacts;
 use crate::graph::NodeId;
 use crate::matching::LinkWriter;
 use crate::verdict::Verdict;
-use crate::visdb::{schema, Cell, EncodedNodes, Side, Writer};
+use crate::visdb::{schema, Cell, EncodedNodes, Side, Task, Writer};
 
 /// Nodes rendered by one worker at a time: enough to make handing over cheap, few enough to stay in the cache.
 const CHUNK: usize = 64;
@@ -49,115 +54,126 @@ struct Chunk {
     beside: Beside,
 }
 
-/// Writes all rows of `part`: target nodes and stacks, then those of the golden side. The caller begins and finishes the
-/// part; on an error it rolls it back.
-pub(crate) fn emit(
+/// What the workers hand over; a panic goes on in the thread that takes it.
+type Window = Result<Result<Vec<Chunk>, Error>, Box<dyn Any + Send>>;
+
+/// One side of a part under way.
+struct Stage<'a> {
+    side: Side,
+    scene: Scene<'a>,
+    stacks: &'a StackNumbers<'a>,
+    /// Batches whose memory is used again.
+    spare: Mutex<Vec<EncodedNodes>>,
+}
+
+/// The rows of a part, on their way from the workers.
+pub(crate) struct Rows<'r, 'a> {
+    stages: &'r [Stage<'a>],
+    windows: Vec<Receiver<Window>>,
+    watch: &'r dyn Watch,
+}
+
+/// The stacks of both sides of a part.
+pub(crate) struct Stacks<'a>(Vec<(Side, StackNumbers<'a>)>);
+
+impl<'a> Stacks<'a> {
+    pub(crate) fn new(part: &Part<'a>) -> Self {
+        let golden = part.golden.as_ref().map(|golden| (Side::Golden, &golden.side));
+        let sides = std::iter::once((Side::Target, &part.target)).chain(golden);
+        Stacks(sides.map(|(side, own)| (side, StackNumbers::new(own))).collect())
+    }
+}
+
+/// Begins to render all rows of `part`, whose stacks are `stacks`, and calls `take` with them. `followed` tells what is compared,
+/// if somebody wants to follow the target's nodes. Rendering ends early when the rows are dropped.
+pub(crate) fn render<T>(
     part: &Part<'_>,
-    writer: &mut Writer,
+    stacks: &Stacks<'_>,
     pool: &rayon::ThreadPool,
     watch: &dyn Watch,
-    follower: Option<Follower<'_>>,
-) -> Result<Report, Error> {
-    let mut report = Report::default();
-    let golden_nodes = part.golden.as_ref().map_or(0, |golden| golden.side.graph.len());
-    let total = part.target.graph.len() + golden_nodes;
-    let progress = |done: usize| watch.nodes_written(done, total);
-    let goes_on = || watch.goes_on();
-    emit_side(part, Side::Target, writer, pool, &mut report, &progress, &goes_on, follower)?;
-    if part.golden.is_some() {
-        emit_side(part, Side::Golden, writer, pool, &mut report, &|done| progress(part.target.graph.len() + done), &goes_on, None)?;
-    }
-    Ok(report)
+    followed: Option<Task>,
+    take: impl FnOnce(Rows<'_, '_>) -> T,
+) -> T {
+    let stage = |&(side, ref stacks)| {
+        let followed = followed.filter(|_| side == Side::Target);
+        Stage { side, scene: Scene::new(part, side, stacks, followed), stacks, spare: Mutex::default() }
+    };
+    let stages: Vec<_> = stacks.0.iter().map(stage).collect();
+    let (senders, windows): (Vec<_>, Vec<_>) = stages.iter().map(|_| bounded(1)).unzip();
+    std::thread::scope(|scope| {
+        let stages = &stages;
+        scope.spawn(move || stages.iter().zip(senders).all(|(stage, sender)| stage.render(&sender, pool, watch)));
+        take(Rows { stages, windows, watch })
+    })
 }
 
-#[allow(clippy::too_many_arguments)]
-fn emit_side(
-    part: &Part<'_>,
-    side: Side,
-    writer: &mut Writer,
-    pool: &rayon::ThreadPool,
-    report: &mut Report,
-    progress: &(dyn Fn(usize) -> bool + Sync),
-    goes_on: &(dyn Fn() -> bool + Sync),
-    mut follower: Option<Follower<'_>>,
-) -> Result<(), Error> {
-    let own = match (&part.golden, side) {
-        (Some(golden), Side::Golden) => &golden.side,
-        _ => &part.target,
-    };
-    let stacks = StackNumbers::new(own);
-    let scene = Scene::new(part, side, &stacks, follower.as_ref().map(|follower| follower.task));
-    let spare: Mutex<Vec<EncodedNodes>> = Mutex::new(Vec::new());
-    let (send, receive) = bounded::<Result<Vec<Chunk>, Error>>(1);
-    std::thread::scope(|scope| {
-        let (scene, spare) = (&scene, &spare);
-        scope.spawn(move || {
-            let chunk = if scene.reads_tensors() { TENSOR_CHUNK } else { CHUNK };
-            let window = chunk * CHUNKS_PER_WORKER * pool.current_num_threads();
-            for nodes in scene.graph().order().chunks(window) {
-                let chunks = pool.install(|| {
-                    nodes
-                        .par_chunks(chunk)
-                        .map_init(Scratch::default, |scratch, nodes| render_chunk(scene, nodes, scratch, spare, goes_on))
-                        .collect()
-                });
-                // The receiver hangs up when it fails or is told to stop.
-                if send.send(chunks).is_err() {
-                    break;
-                }
-            }
-        });
-        let mut order = Sequence { scene, writer, report, verdicts: vec![None; scene.graph().len()], links: LinkWriter::default() };
-        let mut done = 0;
-        for chunks in receive {
-            for chunk in chunks? {
-                done += chunk.outcomes.len();
-                let facts = order.append(chunk, spare)?;
-                if let Some(follower) = &mut follower {
-                    facts.iter().for_each(&mut *follower.node);
-                }
-            }
-            if !progress(done) {
+impl Stage<'_> {
+    /// Renders all nodes; whether anybody still wants them.
+    fn render(&self, sender: &Sender<Window>, pool: &rayon::ThreadPool, watch: &dyn Watch) -> bool {
+        let chunk = if self.scene.reads_tensors() { TENSOR_CHUNK } else { CHUNK };
+        let window = chunk * CHUNKS_PER_WORKER * pool.current_num_threads();
+        self.scene.graph().order().chunks(window).all(|nodes| {
+            let render = || {
+                let chunks = nodes.par_chunks(chunk).map_init(Scratch::default, |scratch, nodes| self.render_chunk(nodes, scratch, watch));
+                chunks.collect()
+            };
+            sender.send(catch_unwind(AssertUnwindSafe(|| pool.install(render)))).is_ok()
+        })
+    }
+
+    fn render_chunk(&self, nodes: &[NodeId], scratch: &mut Scratch, watch: &dyn Watch) -> Result<Chunk, Error> {
+        let Stage { scene, spare, .. } = self;
+        let outcomes = Vec::with_capacity(nodes.len());
+        let mut chunk = Chunk { pieces: Vec::new(), outcomes, facts: Vec::new(), beside: Beside::default() };
+        let fresh = || spare.lock().ok().and_then(|mut spare| spare.pop()).unwrap_or_else(|| EncodedNodes::new(&scene.key()));
+        let mut batch = fresh();
+        for &id in nodes {
+            if scene.reads_tensors() && !watch.goes_on() {
                 return Err(Error::Cancelled);
             }
+            if scene.is_collection(id) {
+                if !batch.is_empty() {
+                    chunk.pieces.push(Piece::Nodes(std::mem::replace(&mut batch, fresh())));
+                }
+                chunk.pieces.push(Piece::Collection(id));
+                chunk.outcomes.push((id, Outcome::default()));
+                chunk.facts.extend(scene.is_followed().then(|| scene.facts(id)));
+            } else {
+                let outcome = scene.push_node(id, scratch, &mut batch, &mut chunk.beside, &mut chunk.facts)?;
+                chunk.outcomes.push((id, outcome));
+            }
         }
-        Ok(())
-    })?;
-    for text in &stacks.texts {
-        writer.append_stack(side, text.as_deref())?;
+        chunk.pieces.push(Piece::Nodes(batch));
+        Ok(chunk)
     }
-    Ok(())
 }
 
-fn render_chunk(
-    scene: &Scene<'_>,
-    nodes: &[NodeId],
-    scratch: &mut Scratch,
-    spare: &Mutex<Vec<EncodedNodes>>,
-    goes_on: &(dyn Fn() -> bool + Sync),
-) -> Result<Chunk, Error> {
-    let outcomes = Vec::with_capacity(nodes.len());
-    let mut chunk = Chunk { pieces: Vec::new(), outcomes, facts: Vec::new(), beside: Beside::default() };
-    let fresh = || spare.lock().ok().and_then(|mut spare| spare.pop()).unwrap_or_else(|| EncodedNodes::new(&scene.key()));
-    let mut batch = fresh();
-    for &id in nodes {
-        if scene.reads_tensors() && !goes_on() {
-            return Err(Error::Cancelled);
-        }
-        if scene.is_collection(id) {
-            if !batch.is_empty() {
-                chunk.pieces.push(Piece::Nodes(std::mem::replace(&mut batch, fresh())));
+impl Rows<'_, '_> {
+    /// Writes them: target nodes and stacks, then those of the golden side. `follow` takes the target's nodes in their order, if
+    /// they are followed. The caller begins and finishes the part; on an error it rolls it back.
+    pub(crate) fn write(self, writer: &mut Writer, mut follow: impl FnMut(&NodeFacts)) -> Result<Report, Error> {
+        let mut report = Report::default();
+        let total = self.stages.iter().map(|stage| stage.scene.graph().len()).sum();
+        let mut done = 0;
+        for (stage, windows) in self.stages.iter().zip(self.windows) {
+            let Stage { side, scene, stacks, spare } = stage;
+            let verdicts = vec![None; scene.graph().len()];
+            let mut order = Sequence { scene, writer, report: &mut report, verdicts, links: LinkWriter::default() };
+            for window in windows {
+                for chunk in window.unwrap_or_else(|panic| resume_unwind(panic))? {
+                    done += chunk.outcomes.len();
+                    order.append(chunk, spare)?.iter().for_each(&mut follow);
+                }
+                if !self.watch.nodes_written(done, total) {
+                    return Err(Error::Cancelled);
+                }
             }
-            chunk.pieces.push(Piece::Collection(id));
-            chunk.outcomes.push((id, Outcome::default()));
-            chunk.facts.extend(scene.is_followed().then(|| scene.facts(id)));
-        } else {
-            let outcome = scene.push_node(id, scratch, &mut batch, &mut chunk.beside, &mut chunk.facts)?;
-            chunk.outcomes.push((id, outcome));
+            for text in &stacks.texts {
+                writer.append_stack(*side, text.as_deref())?;
+            }
         }
+        Ok(report)
     }
-    chunk.pieces.push(Piece::Nodes(batch));
-    Ok(chunk)
 }
 
 /// Puts chunks into the file, in order.

@@ -17,16 +17,15 @@ mod tensors;
 mod told;
 
 use crate::dump::RankFiles;
-use crate::facts::NodeFacts;
 use crate::graph::Graph;
 use crate::matching::NodeMatch;
 use crate::metrics::tensor::Algorithms;
 use crate::metrics::Mode;
-use crate::visdb::{OverflowLevel, Task};
+use crate::visdb::OverflowLevel;
 
 pub use columns::{DIFFERENCES, JUDGED, RELATIVE_ERRORS};
-pub(crate) use emit::emit;
 pub use emit::Watch;
+pub(crate) use emit::{render, Rows, Stacks};
 pub use stored::{compare_stored, Compared, TensorFact};
 pub use tensors::TensorFolders;
 
@@ -69,14 +68,6 @@ pub struct Part<'a> {
     pub overflow_check: bool,
     /// What the caller hangs into a comparison of tensors.
     pub hooks: Hooks<'a>,
-}
-
-/// Goes along with the target nodes of a part while they are written.
-pub(crate) struct Follower<'f> {
-    /// What is compared.
-    pub task: Task,
-    /// Takes the nodes in their order.
-    pub node: &'f mut dyn FnMut(&NodeFacts),
 }
 
 /// Takes the log of a comparison of tensors.

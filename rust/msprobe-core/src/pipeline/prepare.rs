@@ -35,8 +35,6 @@ pub(super) enum Error {
         golden.display()
     )]
     NothingMatched { target: PathBuf, golden: PathBuf },
-    #[error("{0}")]
-    Read(String),
     #[error("{}: dump.json names no framework and its data shows none", .0.display())]
     NoFramework(PathBuf),
     #[error("{} is from {target_framework}, {} from {golden_framework}: a layer mapping (-lm) or --match align is needed to compare frameworks", target.display(), golden.display())]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use super::layout::{self, Layout};
@@ -10,18 +10,18 @@ use super::matcher::Matcher;
 use super::pairing::{self, Pair, Plan};
 use super::prepare::{self, Prepared};
 use super::request::{LeftOut, OverflowCounts, PartSummary, Request, Summary, TensorCounts, VerdictCounts, WayCounts};
-use super::turn::Turn;
+use super::turn::{Ticket, Turn};
 use super::twin::Twin;
 use super::{output, workers, Error, Progress};
 use crate::facts::NodeFacts;
-use crate::links::Links;
+use crate::links::{Links, RankCalls};
 use crate::matching::mapping::Usage;
 use crate::matching::{How, Ways};
 use crate::metrics::Mode;
 use crate::part::{self, Hooks, Watch};
 use crate::report::{self, Following, GoldenNodes, RankFollowing};
 use crate::text::message::without_number;
-use crate::visdb::{schema, write, Cell, Complete, Config, PartTotals, Task, Writer};
+use crate::visdb::{schema, write, Cell, Complete, Config, PartTotals, Side, Task, Writer};
 
 /// Runs `request` to its end. `progress` may be polled and cancelled from another thread.
 ///
@@ -48,18 +48,22 @@ pub fn run(request: &Request, progress: &Progress, hooks: Hooks<'_>) -> Result<S
     state.columns = hooks.columns().to_vec();
     state.writer = Some(Writer::create(&request.output, &file_name(request))?);
     state.following = follow(request, twin.as_ref()).map(Ok);
-    let shared = Mutex::new(state);
-    work(request, &matcher, &plan.pairs, &pool, progress, hooks, &shared);
-    shared.into_inner().unwrap_or_else(PoisonError::into_inner).finish(request, &matcher, progress, started)
+    let (turn, state) = (Turn::default(), Mutex::new(state));
+    let crew = Crew { request, matcher: &matcher, pool: &pool, progress, hooks, turn, state };
+    crew.work(&plan.pairs);
+    crew.state.into_inner().unwrap_or_else(PoisonError::into_inner).finish(request, &matcher, progress, started)
 }
 
 /// Who looks for the first difference while the file is written.
 fn follow(request: &Request, twin: Option<&Twin>) -> Option<Following> {
-    // One run without levels parts from nothing.
-    let wanted = request.golden.is_some() || request.overflow_check;
     let threads = request.jobs.unwrap_or_else(workers::cores);
     let noise_twin = twin.map(|twin| twin.file().to_owned());
-    wanted.then(|| Following::new(report::Options { noise_twin, threads, ..report::Options::default() }))
+    is_followed(request).then(|| Following::new(report::Options { noise_twin, threads, ..report::Options::default() }))
+}
+
+/// Whether anybody does: one run without levels parts from nothing.
+fn is_followed(request: &Request) -> bool {
+    request.golden.is_some() || request.overflow_check
 }
 
 /// Name of the result.
@@ -67,52 +71,65 @@ fn file_name(request: &Request) -> String {
     format!("{}_{}{}", if request.golden.is_some() { "compare" } else { "build" }, request.stamp, write::EXTENSION)
 }
 
-/// Prepares all pairs on as many threads as the pool has and writes them in order.
-fn work(
-    request: &Request,
-    matcher: &Matcher,
-    pairs: &[Pair],
-    pool: &rayon::ThreadPool,
-    progress: &Progress,
-    hooks: Hooks<'_>,
-    shared: &Mutex<State>,
-) {
-    let (next, turn) = (AtomicUsize::new(0), Turn::default());
-    std::thread::scope(|scope| {
-        for _ in 0..pool.current_num_threads().min(pairs.len()) {
-            scope.spawn(|| loop {
-                let number = next.fetch_add(1, Ordering::Relaxed);
-                let Some(pair) = pairs.get(number) else { break };
-                let ticket = turn.ticket(number);
-                let files = if progress.is_cancelled() { None } else { Some(prepare::read(pair, pool)) };
-                let prepared = files.as_ref().map(|files| match files {
-                    Ok(files) => files.if_unchanged(|| prepare::match_up(files, matcher, pool)).unwrap_or_else(|reason| Err(reason.into())),
-                    Err(reason) => Err(prepare::Error::Read(reason.to_string())),
-                });
-                // A rank that is alone has nobody to be linked with.
-                let calls = match &prepared {
-                    Some(Ok(prepared)) if pairs.len() > 1 => prepared.communication(),
-                    _ => Vec::new(),
-                };
-                ticket.wait();
-                let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
-                match prepared {
-                    Some(Ok(prepared)) => {
-                        let written = state.write(request, pair, &prepared, pool, progress, hooks);
-                        if written {
-                            for (side, calls) in calls {
-                                state.links.add(pair.step, pair.rank, side, calls);
-                            }
-                        }
-                    }
-                    Some(Err(reason)) => state.leave_out(pair, reason.to_string()),
-                    None => {}
-                }
-                progress.part_done();
-            });
-        }
-    });
+/// What the threads share that do the plan.
+struct Crew<'r> {
+    request: &'r Request,
+    matcher: &'r Matcher,
+    pool: &'r rayon::ThreadPool,
+    progress: &'r Progress,
+    hooks: Hooks<'r>,
+    turn: Turn,
+    state: Mutex<State>,
 }
+
+impl Crew<'_> {
+    /// Prepares all pairs on as many threads as the pool has and writes them in order.
+    fn work(&self, pairs: &[Pair]) {
+        let next = AtomicUsize::new(0);
+        // A rank that is alone has nobody to be linked with.
+        let linked = pairs.len() > 1;
+        std::thread::scope(|scope| {
+            for _ in 0..self.pool.current_num_threads().min(pairs.len()) {
+                scope.spawn(|| loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(pair) = pairs.get(number) else { break };
+                    let ticket = self.turn.ticket(number);
+                    if self.progress.is_cancelled() {
+                        continue;
+                    }
+                    if let Err(reason) = self.part(pair, &ticket, linked) {
+                        self.in_turn(&ticket).leave_out(pair, reason.to_string());
+                    }
+                    self.progress.part_done();
+                });
+            }
+        });
+    }
+
+    /// Prepares and writes one part. An error means that nothing was written.
+    fn part(&self, pair: &Pair, ticket: &Ticket<'_>, linked: bool) -> Result<(), prepare::Error> {
+        let &Crew { request, pool, progress, hooks, .. } = self;
+        let files = prepare::read(pair, pool)?;
+        let prepared = files.if_unchanged(|| prepare::match_up(&files, self.matcher, pool))??;
+        let calls = if linked { prepared.communication() } else { Vec::new() };
+        let part = prepared.part(pair.step, pair.rank, request.overflow_check, hooks);
+        let stacks = files.if_unchanged(|| part::Stacks::new(&part))?;
+        let watch = PartWatch { progress, last: AtomicUsize::new(0) };
+        let followed = is_followed(request).then(|| task(prepared.mode()));
+        // Rows that wait for their turn take memory, so only those do whose turn is next.
+        ticket.wait_to_be_next();
+        part::render(&part, &stacks, pool, &watch, followed, |rows| self.in_turn(ticket).write(pair, &prepared, rows, calls));
+        Ok(())
+    }
+
+    fn in_turn(&self, ticket: &Ticket<'_>) -> MutexGuard<'_, State> {
+        ticket.wait();
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The communication calls of each side of a rank.
+type Calls = Vec<(Side, RankCalls)>;
 
 /// What is known of the run so far.
 struct State {
@@ -155,37 +172,24 @@ impl State {
         self.summary.left_out.push(LeftOut { step: pair.step, rank: Some(pair.rank), reason });
     }
 
-    /// Writes one part and returns whether it is in the file; undoes it when it fails.
-    fn write<'a>(
-        &mut self,
-        request: &Request,
-        pair: &Pair,
-        prepared: &'a Prepared<'a>,
-        pool: &rayon::ThreadPool,
-        progress: &Progress,
-        hooks: Hooks<'a>,
-    ) -> bool {
+    /// Writes one part, or takes it back when it fails.
+    fn write(&mut self, pair: &Pair, prepared: &Prepared<'_>, rows: part::Rows<'_, '_>, calls: Calls) {
         if self.writer.is_none() {
-            return false;
+            return;
         }
         if let (Some(mode), Some(first)) = (prepared.mode(), self.summary.mode) {
             if mode != first {
                 let reason = format!("{}: holds other data than the ranks before it ({mode:?}, not {first:?})", pair.target.path.display());
-                self.leave_out(pair, reason);
-                return false;
+                return self.leave_out(pair, reason);
             }
         }
-        let part = prepared.part(pair.step, pair.rank, request.overflow_check, hooks);
-        let watch = PartWatch { progress, last: AtomicUsize::new(0) };
-        let task = task(prepared.mode());
-        let mut walk = self.follow_rank(task, pair);
-        let mut node = walk.as_mut().map(|walk| |node: &NodeFacts| walk.node(node));
-        let follower = node.as_mut().map(|node| part::Follower { task, node });
-        let Some(writer) = &mut self.writer else { return false };
+        let mut walk = self.follow_rank(task(prepared.mode()), pair);
+        let follow = |node: &NodeFacts| walk.iter_mut().for_each(|walk| walk.node(node));
+        let Some(writer) = &mut self.writer else { return };
         let written = writer
             .begin_part(pair.step, pair.rank)
             .map_err(part::Error::from)
-            .and_then(|()| prepared.files().if_unchanged(|| part::emit(&part, writer, pool, &watch, follower))?)
+            .and_then(|()| prepared.files().if_unchanged(|| rows.write(writer, follow))?)
             .and_then(|report| Ok((report, writer.finish_part()?)));
         match written {
             Ok((report, totals)) => {
@@ -194,7 +198,9 @@ impl State {
                     let nodes = prepared.node_counts();
                     following.keep(rank, GoldenNodes { all: nodes.golden, unmatched: nodes.only_golden });
                 }
-                return true;
+                for (side, calls) in calls {
+                    self.links.add(pair.step, pair.rank, side, calls);
+                }
             }
             Err(part::Error::Cancelled) => self.fail(Error::Interrupted),
             Err(part::Error::Write(reason)) => self.fail(Error::Write(reason)),
@@ -203,7 +209,6 @@ impl State {
                 Err(reason) => self.fail(Error::Write(reason)),
             },
         }
-        false
     }
 
     /// Begins to follow a rank; the first one that cannot be followed ends it for all.

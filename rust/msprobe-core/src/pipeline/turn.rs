@@ -26,8 +26,17 @@ impl Turn {
 impl Ticket<'_> {
     /// Waits until all before have passed.
     pub(super) fn wait(&self) {
+        self.wait_for(self.number);
+    }
+
+    /// Waits until all before but one have passed.
+    pub(super) fn wait_to_be_next(&self) {
+        self.wait_for(self.number.saturating_sub(1));
+    }
+
+    fn wait_for(&self, number: usize) {
         let next = self.turn.next.lock().unwrap_or_else(PoisonError::into_inner);
-        drop(self.turn.changed.wait_while(next, |next| *next != self.number).unwrap_or_else(PoisonError::into_inner));
+        drop(self.turn.changed.wait_while(next, |next| *next < number).unwrap_or_else(PoisonError::into_inner));
     }
 }
 
@@ -51,6 +60,8 @@ mod tests {
                 let (turn, passed) = (&turn, &passed);
                 scope.spawn(move || {
                     let ticket = turn.ticket(number);
+                    ticket.wait_to_be_next();
+                    assert!(passed.lock().unwrap().len() + 1 >= number);
                     ticket.wait();
                     passed.lock().unwrap().push(number);
                 });

@@ -13,22 +13,26 @@ use std::collections::HashSet;
 const TOLD: usize = 12;
 /// Nodes that are looked at: what a difference does next shows soon, and the rest of a large file need not be read for it.
 const LOOKED_AT: u32 = 4_096;
+/// Nodes behind the last one found after which no more are looked for.
+const WITHOUT_TRACE: u32 = 512;
 
 /// The nodes that `candidate` flows into, in execution order.
 pub(super) fn flow(file: &VisFile, place: Place, candidate: &Candidate) -> Result<Vec<FlowNode>> {
     let mut marks: HashSet<u64> = candidate.marks.iter().copied().collect();
     let mut found = Vec::new();
     let to = candidate.time.saturating_add(LOOKED_AT);
+    let mut last = candidate.order;
     for_each_node_from(file, place, candidate.time, to, |node| {
         if node.order != candidate.order && takes_in(node, &marks) {
             marks.extend(node.rows.iter().filter(|row| row.role == Role::Output && row.measured.mark != 0).map(|row| row.measured.mark));
+            last = node.order;
             found.push(Flow {
                 order: node.order,
                 input_error: largest(node, Role::Input).unwrap_or(0.0),
                 output_error: largest(node, Role::Output),
             });
         }
-        found.len() < TOLD
+        found.len() < TOLD && node.order < last.saturating_add(WITHOUT_TRACE)
     })?;
     name_flow(file, place, &found)
 }

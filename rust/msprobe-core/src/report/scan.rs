@@ -56,7 +56,12 @@ struct Lane {
 
 /// Calls `consume` with the target nodes of orders `from..to`, in order, until it says no.
 pub(super) fn for_each_node_from(file: &VisFile, place: Place, from: u32, to: u32, consume: impl FnMut(&NodeFacts) -> bool) -> Result<()> {
-    Reader::new(file, place, None, None)?.nodes(None, i64::from(from), i64::from(to), consume)
+    let direct = Direct::find(file, place, Side::Target)?;
+    let golden = Direct::find(file, place, Side::Golden)?;
+    let mut pages = direct.as_ref().map(Direct::walk);
+    let reader = Reader::new(file, place, direct.as_ref(), golden.as_ref())?;
+    reader.nodes(pages.as_mut(), i64::from(from), i64::from(to), consume)?;
+    direct.map_or(Ok(()), |direct| direct.check_unchanged())
 }
 
 /// Calls `consume` with every target node of `place`, in order.
