@@ -27,6 +27,7 @@ def graph_visualize(
     progress: Callable[[str], object] | None = None,
     tensor_log: Callable[[list[str]], object] | None = None,
     algorithms: Any | None = None,
+    drift: bool = True,
 ) -> str:
     """Build or compare, write the `*.vis.db`, return the summary as JSON.
 
@@ -34,6 +35,7 @@ def graph_visualize(
         request_json: The request, see `msprobe.cli.request`.
         progress: Called with a JSON object at most ten times a second, from the calling thread.
         algorithms: Further columns for such dumps, an `msprobe.cli.algorithms.Algorithms`.
+        drift: With the drift of each rank; else it is empty.
         tensor_log: Called likewise with new lines, two for every pair of parameters of dumps of task `tensor`.
 
     Raises:
@@ -64,6 +66,7 @@ def report(
     only: str | None = None,
     noise: float | None = None,
     noise_twin: str | PathLike[str] | None = None,
+    drift: bool = True,
 ) -> str:
     """Where two runs first part, as JSON (`docs/report.schema.json`).
 
@@ -75,6 +78,7 @@ def report(
         only: Nodes to list: `error`, `warning`, `unmatched` or `overflow`.
         noise: Epsilons that count as noise.
         noise_twin: The comparison of a second golden run with the golden run.
+        drift: With the drift of each rank; else it is empty.
 
     Raises:
         EngineError: The file cannot be read; `args` is `(exit_status, message)`.

@@ -66,7 +66,7 @@ def _run(target: str | PathLike[str], output: str | PathLike[str], **options: ob
     request = {"target": fspath(target), "output": fspath(output), "stamp": time.strftime("%Y%m%d%H%M%S"), **options}
     try:
         # The callback lets Ctrl-C through.
-        summary = json.loads(_native.graph_visualize(json.dumps(request), lambda _: None))
+        summary = json.loads(_native.graph_visualize(json.dumps(request), lambda _: None, drift=False))
     except _native.EngineError as error:
         raise MsprobeError(error.args[1]) from None
     for warning in summary["warnings"]:

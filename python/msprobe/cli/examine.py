@@ -72,7 +72,7 @@ def _read(path: str) -> int:
     with tempfile.TemporaryDirectory() as folder:
         request = {"target": path, "output": folder, "stamp": time.strftime("%Y%m%d%H%M%S")}
         try:
-            summary = json.loads(_native.graph_visualize(json.dumps(request)))
+            summary = json.loads(_native.graph_visualize(json.dumps(request), drift=False))
         except _native.EngineError as error:
             log.answer(log.one_line(f"problem   {error.args[1]}"))
             return 1

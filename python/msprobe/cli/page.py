@@ -61,7 +61,7 @@ def write(file: Path, output: Path) -> None:
 def _page(file: Path) -> Iterator[str]:
     from msprobe import _native
 
-    reports = {kind: json.loads(_native.report(file, top=MOST_LISTED, only=kind)) for kind in ("error", "warning", "overflow")}
+    reports = {kind: json.loads(_native.report(file, top=MOST_LISTED, only=kind, drift=False)) for kind in ("error", "warning", "overflow")}
     answer: dict[str, Any] = reports["error"]
     title = escape(file.name)
     yield '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'

@@ -58,7 +58,7 @@ def report(
     try:
         for path in filter(None, (file, noise_twin)):
             finished.check(path)
-        text = _native.report(file, step=step, rank=rank, top=top, only=only, noise_twin=noise_twin)
+        text = _native.report(file, step=step, rank=rank, top=top, only=only, noise_twin=noise_twin, drift=as_json)
     except _native.EngineError as error:
         raise refused(Refusal(error.args[1], Exit(error.args[0])), as_json) from error
     except Refusal as refusal:

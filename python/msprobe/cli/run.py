@@ -60,7 +60,7 @@ def _engine(options: request.Options) -> answer.Summary:
         try:
             request.check_folders(options)
             summary: answer.Summary = json.loads(
-                _native.graph_visualize(text, reporter.tell, reporter.log if options.tensor_log else None, algorithms)
+                _native.graph_visualize(text, reporter.tell, reporter.log if options.tensor_log else None, algorithms, drift=options.json)
             )
         except _native.EngineError as error:
             status, message = error.args

@@ -31,14 +31,16 @@ pub fn run(
     request: Request,
     listeners: &Listeners<'_>,
     algorithms: Option<PythonAlgorithms>,
+    drift: bool,
 ) -> PyResult<Result<String, Failure>> {
     let progress = Arc::new(Progress::default());
     let lines = listeners.tensor_log.is_some().then(|| Arc::new(Lines::default()));
     let (sender, receiver) = crossbeam_channel::bounded(1);
     let (shared, log) = (Arc::clone(&progress), lines.clone());
     std::thread::Builder::new().name("msprobe-engine".into()).spawn(move || {
-        let outcome =
-            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| engine::run(&request, &shared, log.as_deref(), algorithms.as_ref())));
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            engine::run(&request, &shared, log.as_deref(), algorithms.as_ref(), drift)
+        }));
         // Nobody listens any more after a second Ctrl-C.
         let _ = sender.send(outcome.unwrap_or_else(|_| Err(Failure::panic())));
     })?;

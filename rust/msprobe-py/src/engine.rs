@@ -67,10 +67,19 @@ impl TensorLog for Lines {
     }
 }
 
-/// Does the work and returns the summary as JSON.
-pub fn run(request: &Request, progress: &Progress, log: Option<&Lines>, algorithms: Option<&PythonAlgorithms>) -> Result<String, Failure> {
+/// Does the work and returns the summary as JSON, with or without the drift of each rank.
+pub fn run(
+    request: &Request,
+    progress: &Progress,
+    log: Option<&Lines>,
+    algorithms: Option<&PythonAlgorithms>,
+    drift: bool,
+) -> Result<String, Failure> {
     let hooks = Hooks { tensor_log: log.map(|log| log as &dyn TensorLog), algorithms: algorithms.map(|a| a as &dyn Algorithms) };
-    let summary = pipeline::run(request, progress, hooks)?;
+    let mut summary = pipeline::run(request, progress, hooks)?;
+    if let Some(report) = summary.report.as_mut().filter(|_| !drift) {
+        report.forget_drift();
+    }
     serde_json::to_string(&summary).map_err(|error| Failure { exit_status: 1, message: error.to_string() })
 }
 

@@ -32,19 +32,20 @@ create_exception!(
 /// The interpreter is released meanwhile. `progress` is called with a JSON object at most ten times a second; an exception
 /// that it, or a signal handler, raises cancels the work and is raised here once the work has cleaned up. `tensor_log` is
 /// called with lists of lines, two for every pair of parameters of dumps of task `tensor`. `algorithms` gives further columns
-/// for such dumps; see `msprobe.cli.algorithms`.
+/// for such dumps; see `msprobe.cli.algorithms`. Without `drift` the answer's series are empty.
 #[pyfunction]
-#[pyo3(signature = (request_json, progress=None, tensor_log=None, algorithms=None))]
+#[pyo3(signature = (request_json, progress=None, tensor_log=None, algorithms=None, drift=true))]
 fn graph_visualize<'py>(
     py: Python<'py>,
     request_json: &str,
     progress: Option<Bound<'py, PyAny>>,
     tensor_log: Option<Bound<'py, PyAny>>,
     algorithms: Option<&Bound<'py, PyAny>>,
+    drift: bool,
 ) -> PyResult<String> {
     let request = engine::request(request_json).map_err(|error| PyValueError::new_err(format!("request: {error}")))?;
     let algorithms = algorithms.map(PythonAlgorithms::new).transpose()?;
-    background::run(py, request, &Listeners { progress, tensor_log }, algorithms)?.map_err(engine::Failure::raise)
+    background::run(py, request, &Listeners { progress, tensor_log }, algorithms, drift)?.map_err(engine::Failure::raise)
 }
 
 /// The native module `msprobe._native`.

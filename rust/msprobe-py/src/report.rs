@@ -16,7 +16,7 @@ use crate::engine::Failure;
 
 /// Where two runs first part, as JSON (`docs/report.schema.json`).
 #[pyfunction(name = "report")]
-#[pyo3(signature = (path, *, step=None, rank=None, top=5, only=None, noise=None, noise_twin=None))]
+#[pyo3(signature = (path, *, step=None, rank=None, top=5, only=None, noise=None, noise_twin=None, drift=true))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)] // keyword arguments of a Python function, a path that PyO3 has made
 pub fn report_file(
     py: Python<'_>,
@@ -27,6 +27,7 @@ pub fn report_file(
     only: Option<&str>,
     noise: Option<f64>,
     noise_twin: Option<PathBuf>,
+    drift: bool,
 ) -> PyResult<String> {
     let only = only
         .map(|name| Only::from_text(name).ok_or_else(|| PyValueError::new_err(format!("only: {name:?} is no class of nodes"))))
@@ -37,7 +38,10 @@ pub fn report_file(
     }
     let options = Options { step, rank, top, only, noise_multiple, noise_twin, ..Options::default() };
     background::answer(py, Duration::ZERO, move |_| {
-        let report = report::report(&path, &options).map_err(|error| Failure::of(&error))?;
+        let mut report = report::report(&path, &options).map_err(|error| Failure::of(&error))?;
+        if !drift {
+            report.forget_drift();
+        }
         Ok(serde_json::to_string(&report).unwrap_or_else(|_| "null".to_owned()))
     })
 }

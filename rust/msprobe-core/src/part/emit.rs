@@ -25,7 +25,7 @@ const CHUNK: usize = 64;
 /// The same where each node may hold gigabytes of tensors.
 const TENSOR_CHUNK: usize = 4;
 /// Chunks per worker between two hand-overs to the writer.
-const CHUNKS_PER_WORKER: usize = 8;
+const CHUNKS_PER_WORKER: usize = 4;
 
 /// Told how far the writing is, and asked whether to go on.
 pub trait Watch: Sync {

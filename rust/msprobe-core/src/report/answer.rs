@@ -36,6 +36,13 @@ pub struct Report {
     pub ranks: Vec<RankReport>,
 }
 
+impl Report {
+    /// Empties the drift of all ranks, by far the longest part, for those who only read the rest.
+    pub fn forget_drift(&mut self) {
+        self.ranks.iter_mut().for_each(|rank| rank.drift = Drift::default());
+    }
+}
+
 /// What counted as noise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NoiseUsed {
