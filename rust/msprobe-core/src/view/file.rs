@@ -4,6 +4,7 @@ use super::error::ViewError;
 use super::logdir::{self, Header};
 use crate::text::message::system;
 use crate::visdb::read::{has_log, uri, NODE_COLUMNS};
+use crate::visdb::schema::INDEXES;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
 use std::collections::HashSet;
@@ -144,7 +145,7 @@ impl VisFile {
             return Err(schema(format!("column {missing} of tb_nodes is missing; the file is of another version")));
         }
         own.sort();
-        let usual = ["index1", "index2", "index3"].iter().all(|name| indexes.contains(*name));
+        let usual = INDEXES[..3].iter().all(|(name, _)| indexes.contains(*name));
         self.own_tables = own;
         self.indexed = usual;
         Ok(())

@@ -2,10 +2,8 @@
 
 use super::file::VisFile;
 use super::outline::{Outline, NONE};
-use super::rows;
+use super::rows::{self, Told};
 use crate::report::{self, Options};
-use crate::visdb::schema::DIVERGENCE;
-use rusqlite::OptionalExtension;
 use serde::{Deserialize, Serialize};
 
 /// Threads that work the answer out for a file that does not say it; the server has other things to do.
@@ -95,28 +93,25 @@ struct OnlyInside {
 
 /// The first difference of a step and rank; `None` if there is none, or none can be told.
 pub(crate) fn find(file: &VisFile, step: i64, rank: i64) -> Option<First> {
-    if says(file, step, rank) {
-        let first = "SELECT detail FROM msprobe_divergence WHERE step = ?1 AND rank = ?2 AND kind = 'first_difference'";
-        let detail: Option<String> = file.conn.query_row(first, [step, rank], |row| row.get(0)).optional().ok()?;
-        return serde_json::from_str(&detail?).ok();
+    match told(file, step, rank, "first_difference") {
+        Told::Found { detail, .. } => serde_json::from_str(&detail).ok(),
+        Told::Nothing => None,
+        Told::Unknown => {
+            let options = Options { step: Some(step), rank: Some(rank), top: 0, threads: THREADS, ..Options::default() };
+            let report = report::report(&file.key.path, &options).ok()?;
+            serde_json::from_value(serde_json::to_value(report.first_difference?).ok()?).ok()
+        }
     }
-    let options = Options { step: Some(step), rank: Some(rank), top: 0, threads: THREADS, ..Options::default() };
-    let report = report::report(&file.key.path, &options).ok()?;
-    serde_json::from_value(serde_json::to_value(report.first_difference?).ok()?).ok()
 }
 
-/// The name of the node that overflows first; `None` if the file does not say it, else `Some(None)` if there is none.
-#[allow(clippy::option_option)] // unknown, none, there
-pub(crate) fn overflow(file: &VisFile, step: i64, rank: i64) -> Option<Option<String>> {
-    let first = "SELECT node_name FROM msprobe_divergence WHERE step = ?1 AND rank = ?2 AND kind = 'first_overflow'";
-    says(file, step, rank).then(|| file.conn.query_row(first, [step, rank], |row| row.get(0)).optional().ok()).flatten()
+/// What the file says of the node that overflows first.
+pub(crate) fn overflow(file: &VisFile, step: i64, rank: i64) -> Told {
+    told(file, step, rank, "first_overflow")
 }
 
-/// Whether the run that wrote the file has written what it found, be it nothing.
-fn says(file: &VisFile, step: i64, rank: i64) -> bool {
-    let lines = "SELECT count(*) FROM msprobe_divergence WHERE step = ?1 AND rank = ?2";
-    file.own_tables.iter().any(|table| table == DIVERGENCE.name)
-        && file.conn.query_row(lines, [step, rank], |row| row.get::<_, i64>(0)).is_ok_and(|lines| lines > 0)
+/// What is damaged says nothing.
+fn told(file: &VisFile, step: i64, rank: i64, kind: &str) -> Told {
+    rows::told(file, step, rank, kind).unwrap_or(Told::Unknown)
 }
 
 impl First {

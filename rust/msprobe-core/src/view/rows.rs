@@ -3,7 +3,7 @@
 use super::error::ViewError;
 use super::file::VisFile;
 use crate::visdb::read::lenient;
-pub(crate) use crate::visdb::read::lenient::{overflow_code, Config, Details, Direct, Place, Shape, TensorFacts};
+pub(crate) use crate::visdb::read::lenient::{overflow_code, Config, Details, Direct, Place, Shape, TensorFacts, Told};
 
 /// Longest time the reading of a whole step and rank may take.
 const SCAN_LIMIT: std::time::Duration = std::time::Duration::from_secs(900);
@@ -23,6 +23,11 @@ pub(crate) fn scan_parameters(file: &VisFile, step: i64, rank: i64, each: impl F
 /// The compared tensors of a target node; none in files without such a table.
 pub(crate) fn tensors(file: &VisFile, step: i64, rank: i64, node: &str) -> Result<Vec<TensorFacts>, ViewError> {
     file.ask(|conn| lenient::tensors(conn, step, rank, node))
+}
+
+/// What the run that wrote the file found of this kind.
+pub(crate) fn told(file: &VisFile, step: i64, rank: i64, kind: &str) -> Result<Told, ViewError> {
+    file.ask(|conn| lenient::told(conn, step, rank, kind))
 }
 
 /// Reads `tb_config`; `None` if it has no row.

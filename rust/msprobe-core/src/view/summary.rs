@@ -5,7 +5,8 @@ use super::error::ViewError;
 use super::file::VisFile;
 use super::first::{self, Difference};
 use super::outline::{status, Outline, NONE};
-use super::{rows, Question};
+use super::rows::{self, Told};
+use super::Question;
 use crate::report;
 use serde::Serialize;
 use serde_json::Value;
@@ -154,9 +155,10 @@ pub(crate) fn graph(question: &Question<'_>) -> Result<Vec<u8>, ViewError> {
     let coloured = |status: u8| status == status::WARNING || status == status::ERROR;
     let first_verdict = tree.status.iter().position(|status| coloured(*status));
     let first_overflow = match first::overflow(&file, step, rank) {
-        Some(found) => found.and_then(|name| (0..tree.len()).find(|node| tree.overflow[*node] > 0 && tree.name(*node as u32) == name)),
+        Told::Found { node: name, .. } => (0..tree.len()).find(|node| tree.overflow[*node] > 0 && tree.name(*node as u32) == name),
+        Told::Nothing => None,
         // Its tensors would tell more than its level, but nobody has looked at them.
-        None => tree.overflow.iter().position(|level| *level > 0),
+        Told::Unknown => tree.overflow.iter().position(|level| *level > 0),
     };
     let compared = outline.sides[1].len() > 0;
     let drift = if compared { drift::find(question, &file, step, rank, &outline, std::time::Duration::from_millis(120))? } else { None };

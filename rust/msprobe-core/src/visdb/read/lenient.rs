@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Result, Row};
 
 use super::super::values::{OverflowLevel, Side};
 use super::open::has_table;
-use crate::visdb::schema::TENSOR;
+use crate::visdb::schema::{DIVERGENCE, TENSOR};
 
 /// The sides in the order of their numbers here, which are those of the viewer's answers.
 const SIDES: [Side; 2] = [Side::Target, Side::Golden];
@@ -123,6 +123,27 @@ pub(crate) fn tensors(conn: &Connection, step: i64, rank: i64, node: &str) -> Re
         });
     }
     Ok(facts)
+}
+
+/// What the run that wrote a file has found of one kind (table `msprobe_divergence`).
+pub(crate) enum Told {
+    /// The file does not say: another program has written it, or it was changed since.
+    Unknown,
+    /// There is none.
+    Nothing,
+    /// The node, and the JSON object of the report.
+    Found { node: String, detail: String },
+}
+
+/// The first entry of a `kind` such as `first_difference`.
+pub(crate) fn told(conn: &Connection, step: i64, rank: i64, kind: &str) -> Result<Told> {
+    let says = "SELECT EXISTS (SELECT 1 FROM msprobe_divergence WHERE step = ?1 AND rank = ?2)";
+    if !has_table(conn, DIVERGENCE.name)? || !conn.query_row(says, [step, rank], |row| row.get::<_, bool>(0))? {
+        return Ok(Told::Unknown);
+    }
+    let sql = "SELECT node_name, detail FROM msprobe_divergence WHERE step = ?1 AND rank = ?2 AND kind = ?3 ORDER BY position LIMIT 1";
+    let found = |row: &Row<'_>| Ok(Told::Found { node: text(row, 0).into_owned(), detail: text(row, 1).into_owned() });
+    Ok(conn.query_row(sql, (step, rank, kind), found).optional()?.unwrap_or(Told::Nothing))
 }
 
 /// The row `tb_config`, columns as texts.
