@@ -114,13 +114,6 @@ impl NodeFacts {
         *self = NodeFacts { rows, ..NodeFacts::new(name, parent) };
     }
 
-    /// Becomes the same as `other`.
-    pub fn copy_from(&mut self, other: &NodeFacts) {
-        let mut rows = std::mem::take(&mut self.rows);
-        rows.clone_from(&other.rows);
-        *self = NodeFacts { rows, ..*other };
-    }
-
     /// Takes in the rows of `input_data` or, after it, of `output_data` of the node of that name.
     pub fn read_rows(&mut self, node: &str, text: &str, is_output: bool, task: Task) -> Result<(), serde_json::Error> {
         let before = self.rows.len();

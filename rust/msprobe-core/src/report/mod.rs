@@ -38,6 +38,7 @@ mod store;
 mod table;
 mod tolerance;
 mod tree;
+mod turns;
 mod twin;
 mod walk;
 mod way;

@@ -1,24 +1,22 @@
-//! Reads the target nodes of one rank in execution order: rows are parsed and measured by several threads, and handed to one
+//! Reads the target nodes of one rank in execution order: rows are parsed and measured by several threads, and given to one
 //! consumer in order. Memory is bounded by a few thousand nodes.
 
 use super::direct::Direct;
 use super::error::{Error, Result};
 use super::file::{Place, VisFile};
+use super::turns::Turns;
 use crate::facts::{coarsest_epsilon, NodeFacts, Verdict};
 use crate::visdb::pages::{Unusual, Walk};
 use crate::visdb::{partner_of, OverflowLevel, Side, Task};
-use crossbeam_channel::{bounded, Receiver, Sender};
 use rusqlite::types::{FromSql, FromSqlError, ValueRef};
 use rusqlite::{Connection, OptionalExtension};
 use std::cell::RefCell;
 use std::path::Path;
 
-/// Nodes handed over at once.
-const BATCH: usize = 256;
-/// Batches on their way from one thread to the consumer and back.
-const ON_THE_WAY: usize = 8;
-/// Consecutive nodes that one thread takes.
-const STRETCH: i64 = 8 * BATCH as i64;
+/// Consecutive nodes that one thread reads at a time: few enough to stay in its cache until they are consumed.
+const STRETCH: i64 = 512;
+/// Stretches of a rank, at most twice as many: whoever made up node orders has not made up endless work.
+const STRETCHES: i64 = 1 << 18;
 
 /// Columns of a node, in the order of [`NodeCells`].
 pub(super) const COLUMNS: [&str; 12] = [
@@ -39,33 +37,24 @@ pub(super) const COLUMNS: [&str; 12] = [
 /// What stands in these columns.
 pub(super) type NodeCells<'a> = [ValueRef<'a>; COLUMNS.len()];
 
-#[derive(Default)]
-struct Batch {
-    /// Those that count, and behind them old ones whose memory is used again.
-    nodes: Vec<NodeFacts>,
-    count: usize,
-    /// Whether the stretch ends here.
-    last: bool,
-}
-
-/// One thread's way to the consumer, and the way of its batches back.
-struct Lane {
-    batches: Receiver<Result<Batch>>,
-    used: Sender<Batch>,
-}
-
 /// Calls `consume` with the target nodes of orders `from..to`, in order, until it says no.
-pub(super) fn for_each_node_from(file: &VisFile, place: Place, from: u32, to: u32, consume: impl FnMut(&NodeFacts) -> bool) -> Result<()> {
+pub(super) fn for_each_node_from(
+    file: &VisFile,
+    place: Place,
+    from: u32,
+    to: u32,
+    mut consume: impl FnMut(&NodeFacts) -> bool,
+) -> Result<()> {
     let direct = Direct::find(file, place, Side::Target)?;
     let golden = Direct::find(file, place, Side::Golden)?;
     let mut pages = direct.as_ref().map(Direct::walk);
     let reader = Reader::new(file, place, direct.as_ref(), golden.as_ref())?;
-    reader.nodes(pages.as_mut(), i64::from(from), i64::from(to), consume)?;
+    reader.nodes(pages.as_mut(), i64::from(from), i64::from(to), |node| consume(node))?;
     direct.map_or(Ok(()), |direct| direct.check_unchanged())
 }
 
 /// Calls `consume` with every target node of `place`, in order.
-pub(super) fn for_each_node(file: &VisFile, place: Place, threads: usize, mut consume: impl FnMut(&NodeFacts)) -> Result<()> {
+pub(super) fn for_each_node(file: &VisFile, place: Place, threads: usize, consume: impl FnMut(&NodeFacts) + Send) -> Result<()> {
     let sql = "SELECT max(node_order) FROM tb_nodes WHERE step = ?1 AND rank = ?2 AND data_source = 'NPU'";
     let last: Option<i64> = file.conn.query_row(sql, (place.step, place.rank), |row| row.get(0)).map_err(file.fail())?;
     let Some(last) = last else { return Ok(()) };
@@ -73,49 +62,29 @@ pub(super) fn for_each_node(file: &VisFile, place: Place, threads: usize, mut co
         return Err(Error::unreadable(&file.path, format!("node_order {last} is out of range")));
     }
     // Without its index every stretch would read the whole file.
-    let (stretch, threads) = if file.indexed { (STRETCH, threads.max(1)) } else { (i64::MAX, 1) };
-    let stretches = if file.indexed { last / stretch + 1 } else { 1 };
-    let threads = threads.min(stretches as usize);
+    let (stretch, threads) = if file.indexed { (STRETCH.max(last / STRETCHES), threads.max(1)) } else { (i64::MAX, 1) };
+    let stretches = if file.indexed { (last / stretch + 1).max(0) as u64 } else { 1 };
+    let threads = threads.min(usize::try_from(stretches).unwrap_or(usize::MAX));
     let direct = Direct::find(file, place, Side::Target)?;
     let golden = Direct::find(file, place, Side::Golden)?;
+    let readers = (0..threads).map(|_| Reader::new(file, place, direct.as_ref(), golden.as_ref())).collect::<Result<Vec<_>>>()?;
+    let turns = Turns::new(stretches, threads, consume);
     std::thread::scope(|scope| {
-        let mut lanes: Vec<Lane> = Vec::new();
-        for worker in 0..threads {
-            let (sender, batches) = bounded(ON_THE_WAY);
-            let (used, free) = bounded(ON_THE_WAY + 2);
-            lanes.push(Lane { batches, used });
-            let direct = direct.as_ref();
-            let reader = Reader::new(file, place, direct, golden.as_ref())?;
+        for reader in readers {
+            let (turns, direct) = (&turns, direct.as_ref());
             scope.spawn(move || {
                 let mut pages = direct.map(Direct::walk);
-                let mut work = || -> Result<()> {
-                    for number in (worker as i64..stretches).step_by(threads) {
-                        let from = number.saturating_mul(stretch);
-                        if !reader.stretch(pages.as_mut(), from, from.saturating_add(stretch), &sender, &free)? {
-                            return Ok(());
-                        }
-                    }
-                    Ok(())
-                };
-                if let Err(error) = work() {
-                    let _ = sender.send(Err(error));
-                }
+                turns.work(|number, batch| {
+                    let from = (number as i64).saturating_mul(stretch);
+                    reader.nodes(pages.as_mut(), from, from.saturating_add(stretch), |node| {
+                        batch.take(node);
+                        true
+                    })
+                });
             });
         }
-        for number in 0..stretches as usize {
-            let lane = &lanes[number % threads];
-            while let Ok(batch) = lane.batches.recv() {
-                let batch = batch?;
-                batch.nodes[..batch.count].iter().for_each(&mut consume);
-                let last = batch.last;
-                let _ = lane.used.try_send(batch);
-                if last {
-                    break;
-                }
-            }
-        }
-        Ok::<(), Error>(())
-    })?;
+    });
+    turns.outcome()?;
     match direct {
         Some(direct) => direct.check_unchanged(),
         None => Ok(()),
@@ -145,8 +114,8 @@ impl<'a> Heads<'a> {
     }
 
     /// Calls `each` with the nodes of orders `from..to`, in order, until it says no.
-    pub fn nodes(&mut self, from: u32, to: u32, each: impl FnMut(&NodeFacts) -> bool) -> Result<()> {
-        self.reader.nodes(self.pages.as_mut(), i64::from(from), i64::from(to), each)
+    pub fn nodes(&mut self, from: u32, to: u32, mut each: impl FnMut(&NodeFacts) -> bool) -> Result<()> {
+        self.reader.nodes(self.pages.as_mut(), i64::from(from), i64::from(to), |node| each(node))
     }
 }
 
@@ -168,35 +137,8 @@ impl<'a> Reader<'a> {
         Ok(Reader { conn: file.again()?, path: &file.path, task: file.task, place, indexed: file.indexed, direct, golden, with_rows: true })
     }
 
-    /// Sends the nodes of orders `from..to`; false if nobody listens any more.
-    fn stretch(
-        &self,
-        pages: Option<&mut Walk<'_>>,
-        from: i64,
-        to: i64,
-        sender: &Sender<Result<Batch>>,
-        free: &Receiver<Batch>,
-    ) -> Result<bool> {
-        let empty = || Batch { count: 0, last: false, ..free.try_recv().unwrap_or_default() };
-        let mut batch = empty();
-        let mut heard = true;
-        self.nodes(pages, from, to, |node| {
-            match batch.nodes.get_mut(batch.count) {
-                Some(slot) => slot.copy_from(node),
-                None => batch.nodes.push(node.clone()),
-            }
-            batch.count += 1;
-            if batch.count == BATCH {
-                heard = sender.send(Ok(std::mem::replace(&mut batch, empty()))).is_ok();
-            }
-            heard
-        })?;
-        batch.last = true;
-        Ok(heard && sender.send(Ok(batch)).is_ok())
-    }
-
     /// Calls `each` with the nodes of orders `from..to`, in order, until it says no.
-    fn nodes(&self, pages: Option<&mut Walk<'_>>, mut from: i64, to: i64, mut each: impl FnMut(&NodeFacts) -> bool) -> Result<()> {
+    fn nodes(&self, pages: Option<&mut Walk<'_>>, mut from: i64, to: i64, mut each: impl FnMut(&mut NodeFacts) -> bool) -> Result<()> {
         let mut node = NodeFacts::new("", "");
         if let Some((direct, pages)) = self.direct.zip(pages) {
             let start = from;
@@ -208,7 +150,7 @@ impl<'a> Reader<'a> {
                         return None;
                     }
                     from = order + 1;
-                    Some(each(&node))
+                    Some(each(&mut node))
                 })
             } else {
                 Err(Unusual)
@@ -235,7 +177,7 @@ impl<'a> Reader<'a> {
                 *cell = row.get_ref(index).map_err(&fail)?;
             }
             self.node(&mut node, &cells)?;
-            if !each(&node) {
+            if !each(&mut node) {
                 break;
             }
         }

@@ -14,9 +14,9 @@ use super::scan::for_each_node;
 use super::tolerance::errors;
 use crate::facts::{for_each_row, Cells};
 use crate::visdb::Task;
+use hashbrown::hash_map::Entry;
+use hashbrown::HashMap;
 use rusqlite::OptionalExtension;
-use std::collections::hash_map::Entry;
-use std::collections::HashMap;
 use std::path::Path;
 
 /// Standard deviations that count as noise.

@@ -92,6 +92,8 @@ pub(super) struct Walk {
     communications: u32,
     /// Memory for [`Judged::dirty`], used again.
     dirty: Vec<Dirty>,
+    /// Memory for [`Candidate::marks`] of those that come to nothing, used again.
+    marks: Vec<u64>,
     outcome: Outcome,
 }
 
@@ -137,6 +139,7 @@ impl Walk {
             parted_forward: HashSet::new(),
             communications: 0,
             dirty: Vec::new(),
+            marks: Vec::new(),
             outcome: Outcome::default(),
         }
     }
@@ -377,13 +380,18 @@ impl Walk {
             }
         }
         let Some(mut candidate) = self.proposal_of_results(found) else { return };
-        let came_before = !candidate.marks.is_empty() && candidate.marks.iter().all(|mark| self.made.contains(mark));
-        if !clean {
+        let mut came_before = false;
+        if clean {
+            // All are taken in, so without `all`, which would stop at the first new one.
+            let new = candidate.marks.iter().filter(|mark| self.made.insert(**mark)).count();
+            came_before = new == 0 && !candidate.marks.is_empty();
+        } else {
             let is_input = |mark: u64| node.rows.iter().any(|row| row.role == Role::Input && row.measured.mark == mark);
             candidate.marks.retain(|mark| !is_input(*mark));
+            self.made.extend(&candidate.marks);
         }
-        self.made.extend(&candidate.marks);
         if !clean || explained || came_before || has_saved || below.parted {
+            self.marks = candidate.marks;
             return;
         }
         let outstanding = candidate.broken.is_some() || {
@@ -393,6 +401,7 @@ impl Walk {
         let flips = candidate.broken == Some(Break::Value) && found.judged.input.is_some_and(|(_, error, _)| error > 0.0);
         if !outstanding || flips {
             self.grow(found, &candidate);
+            self.marks = candidate.marks;
         } else if node.phase == Phase::Gradient {
             below.gradients.push(candidate);
         } else {
@@ -412,12 +421,12 @@ impl Walk {
     }
 
     /// The candidate for results (outputs, gradients) beyond noise: the worst row, with the marks of all.
-    fn proposal_of_results(&self, found: &Found<'_>) -> Option<Candidate> {
+    fn proposal_of_results(&mut self, found: &Found<'_>) -> Option<Candidate> {
         self.proposal(What::Computation, found, if found.node.phase == Phase::Gradient { Role::Gradient } else { Role::Output })
     }
 
     /// The candidate for rows of one role beyond noise.
-    fn proposal(&self, what: What, found: &Found<'_>, role: Role) -> Option<Candidate> {
+    fn proposal(&mut self, what: What, found: &Found<'_>, role: Role) -> Option<Candidate> {
         let rows = || found.judged.dirty.iter().filter(|row| row.1 == role);
         let excess = |row: &Dirty| if row.4.is_some() { f32::INFINITY } else { row.2 / row.3 };
         let &(at, _, error, tolerance, broken) = rows().reduce(|a, b| if excess(b) > excess(a) { b } else { a })?;
@@ -432,7 +441,9 @@ impl Walk {
         candidate.tolerance = tolerance;
         candidate.broken = broken;
         candidate.inputs = found.judged.input.map(|(_, error, tolerance)| (error, tolerance));
-        candidate.marks = rows().map(|row| found.node.rows[row.0 as usize].measured.mark).filter(|&mark| mark != 0).collect();
+        candidate.marks = std::mem::take(&mut self.marks);
+        candidate.marks.clear();
+        candidate.marks.extend(rows().map(|row| found.node.rows[row.0 as usize].measured.mark).filter(|&mark| mark != 0));
         Some(candidate)
     }
 

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use super::{Layout, Unusual};
 
 /// Bytes that are read at once where pages follow each other.
-const AT_ONCE: usize = 128 * 1024;
+const AT_ONCE: usize = 64 * 1024;
 /// Pages of other b-trees may stand between those of one that grew beside them.
 const NEAR: u64 = 8;
 
