@@ -30,6 +30,7 @@ mod following;
 mod golden;
 mod inside;
 mod list;
+mod mark_set;
 mod noise;
 mod rank;
 mod ranks;

@@ -8,13 +8,16 @@ use super::evidence::{describe, line_with_frame, stored};
 use super::file::{Place, VisFile};
 use super::flow::flow;
 use super::golden::GoldenCount;
-use super::scan::for_each_node;
+use super::scan::for_each_few;
 use super::tolerance::{Level, Noise};
 use super::twin::{self, Twin};
 use super::walk::{self, Outcome, Walk};
 use super::Options;
 use crate::facts::{NodeFacts, Phase};
 use crate::visdb::Task;
+
+/// Nodes that the walk expects at once: what it looks up for them waits in the processor's nearest cache.
+const EXPECTED: usize = 16;
 
 /// One rank as far as its nodes have come.
 #[derive(Debug)]
@@ -90,12 +93,17 @@ pub(super) fn read(file: &VisFile, place: Place, options: &Options, before: Opti
     let mut listed = Listed::default();
     let golden = GoldenCount::new(file, place)?;
     let mut walk_along = || {
-        for_each_node(file, place, options.threads, |node| {
-            walk.node(node);
-            if options.only.is_some_and(|only| only.takes(node)) {
-                listed.total += 1;
-                if listed.orders.len() < options.top {
-                    listed.orders.push(node.order);
+        for_each_few(file, place, options.threads, |nodes| {
+            for few in nodes.chunks(EXPECTED) {
+                walk.walk.expect(few);
+                for node in few {
+                    walk.node(node);
+                    if options.only.is_some_and(|only| only.takes(node)) {
+                        listed.total += 1;
+                        if listed.orders.len() < options.top {
+                            listed.orders.push(node.order);
+                        }
+                    }
                 }
             }
         })

@@ -54,7 +54,12 @@ pub(super) fn for_each_node_from(
 }
 
 /// Calls `consume` with every target node of `place`, in order.
-pub(super) fn for_each_node(file: &VisFile, place: Place, threads: usize, consume: impl FnMut(&NodeFacts) + Send) -> Result<()> {
+pub(super) fn for_each_node(file: &VisFile, place: Place, threads: usize, mut consume: impl FnMut(&NodeFacts) + Send) -> Result<()> {
+    for_each_few(file, place, threads, |nodes| nodes.iter().for_each(&mut consume))
+}
+
+/// The same, several nodes at once.
+pub(super) fn for_each_few(file: &VisFile, place: Place, threads: usize, consume: impl FnMut(&[NodeFacts]) + Send) -> Result<()> {
     let sql = "SELECT max(node_order) FROM tb_nodes WHERE step = ?1 AND rank = ?2 AND data_source = 'NPU'";
     let last: Option<i64> = file.conn.query_row(sql, (place.step, place.rank), |row| row.get(0)).map_err(file.fail())?;
     let Some(last) = last else { return Ok(()) };

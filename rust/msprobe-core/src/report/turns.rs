@@ -49,7 +49,7 @@ struct State {
     failed: Option<Error>,
 }
 
-impl<F: FnMut(&NodeFacts)> Turns<F> {
+impl<F: FnMut(&[NodeFacts])> Turns<F> {
     /// `end` stretches for as many `threads`.
     pub fn new(end: u64, threads: usize, consume: F) -> Self {
         Turns { state: Mutex::default(), moved: Condvar::new(), consume: Mutex::new(consume), ahead: 2 * threads as u64 + 2, end }
@@ -101,7 +101,7 @@ impl<F: FnMut(&NodeFacts)> Turns<F> {
             let turn = state.turn;
             let Some(batch) = state.read.remove(&turn).filter(|_| !state.stopped) else { return };
             drop(state);
-            let consumed = batch.inspect(|batch| batch.nodes[..batch.count].iter().for_each(&mut *consume));
+            let consumed = batch.inspect(|batch| consume(&batch.nodes[..batch.count]));
             state = self.state();
             match consumed {
                 Ok(batch) => {
@@ -140,8 +140,8 @@ mod tests {
     const THREADS: usize = 4;
 
     /// Reads stretches of three nodes each, the later ones faster.
-    fn run(end: u64, failing: Option<u64>, consume: impl FnMut(&NodeFacts) + Send) -> Result<()> {
-        let turns = Turns::new(end, THREADS, consume);
+    fn run(end: u64, failing: Option<u64>, mut consume: impl FnMut(&NodeFacts) + Send) -> Result<()> {
+        let turns = Turns::new(end, THREADS, |nodes: &[NodeFacts]| nodes.iter().for_each(&mut consume));
         std::thread::scope(|scope| {
             for _ in 0..THREADS {
                 scope.spawn(|| {

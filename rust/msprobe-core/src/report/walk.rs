@@ -19,10 +19,11 @@
 //! the same tensor.
 
 use super::candidate::{Candidate, RowAt, What};
+use super::mark_set::MarkSet;
 use super::tolerance::{Level, Noise};
 use crate::facts::{Break, Difference, Extremes, NodeFacts, Phase, Role, RowFacts, Verdict};
 use crate::visdb::Task;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 
 /// An output must stand out this much from the inputs, in units of the tolerance, to count as made here. Less is noise
 /// that grows on its way, and raises the tolerance from there on.
@@ -38,8 +39,15 @@ const OPEN: usize = 4;
 /// An input beyond noise that no recorded node has made.
 #[derive(Clone, Debug)]
 struct Unexplained {
+    /// Without its mark.
     candidate: Candidate,
     mark: u64,
+}
+
+impl Unexplained {
+    fn candidate(self) -> Candidate {
+        Candidate { marks: vec![self.mark], ..self.candidate }
+    }
 }
 
 /// What is known of a node before it comes: something of its children.
@@ -84,16 +92,18 @@ pub(super) struct Walk {
     task: Task,
     pending: HashMap<u64, Pending>,
     /// Values beyond noise that recorded nodes made.
-    made: HashSet<u64>,
+    made: MarkSet,
     /// Values that nodes without a partner made, with the node.
     made_unmatched: HashMap<u64, u32>,
     /// Forward calls and modules something of which is beyond noise.
-    parted_forward: HashSet<u64>,
+    parted_forward: MarkSet,
     communications: u32,
     /// Memory for [`Judged::dirty`], used again.
     dirty: Vec<Dirty>,
     /// Memory for [`Candidate::marks`] of those that come to nothing, used again.
     marks: Vec<u64>,
+    /// Memory for [`Pending::open`], used again.
+    open: Vec<Unexplained>,
     outcome: Outcome,
 }
 
@@ -134,12 +144,13 @@ impl Walk {
             noise,
             task,
             pending: HashMap::new(),
-            made: HashSet::new(),
+            made: MarkSet::default(),
             made_unmatched: HashMap::new(),
-            parted_forward: HashSet::new(),
+            parted_forward: MarkSet::default(),
             communications: 0,
             dirty: Vec::new(),
             marks: Vec::new(),
+            open: Vec::new(),
             outcome: Outcome::default(),
         }
     }
@@ -158,7 +169,7 @@ impl Walk {
             self.communications += 1;
         }
         if node.is_root {
-            for candidate in below.open.drain(..).map(|open| open.candidate).chain(below.gradients.drain(..)) {
+            for candidate in below.open.drain(..).map(Unexplained::candidate).chain(below.gradients.drain(..)) {
                 self.propose(candidate);
             }
             return;
@@ -166,16 +177,26 @@ impl Walk {
         let parent = self.pending.entry(node.parent).or_default();
         parent.start = Some(parent.start.map_or(start, |first| first.min(start)));
         parent.parted |= below.parted;
-        parent.open.extend(below.open);
-        parent.open.truncate(OPEN);
+        let room = OPEN.saturating_sub(parent.open.len());
+        parent.open.extend(below.open.drain(..).take(room));
+        if below.open.capacity() > 0 {
+            self.open = below.open;
+        }
         parent.gradients.extend(below.gradients);
         parent.gradients.truncate(OPEN);
+    }
+
+    /// The next nodes are these: what is known of them is fetched from memory while others are looked at.
+    pub fn expect(&self, nodes: &[NodeFacts]) {
+        let rows = nodes.iter().flat_map(|node| &node.rows).filter(|row| matches!(row.role, Role::Input | Role::Output | Role::Gradient));
+        self.made.expect(rows.map(|row| row.measured.mark));
+        self.parted_forward.expect(nodes.iter().flat_map(|node| [node.mark, node.forward]));
     }
 
     /// The outcome when the last node has come; a file without a root leaves its top level open.
     pub fn end(mut self) -> Outcome {
         let left: Vec<Pending> = self.pending.drain().map(|(_, pending)| pending).collect();
-        for candidate in left.into_iter().flat_map(|p| p.open.into_iter().map(|o| o.candidate).chain(p.gradients)) {
+        for candidate in left.into_iter().flat_map(|p| p.open.into_iter().map(Unexplained::candidate).chain(p.gradients)) {
             self.propose(candidate);
         }
         Outcome { level: self.noise.level(), ..self.outcome }
@@ -256,7 +277,8 @@ impl Walk {
         }
         below.parted = true;
         if node.phase == Phase::Forward {
-            self.parted_forward.extend([node.mark, node.forward]);
+            self.parted_forward.insert(node.mark);
+            self.parted_forward.insert(node.forward);
         }
     }
 
@@ -336,7 +358,7 @@ impl Walk {
             let inside = below.open.len();
             below.open.retain(|open| open.mark != mark);
             let seen_inside = below.open.len() < inside;
-            if self.made.contains(&mark) && !seen_inside {
+            if self.made.contains(mark) && !seen_inside {
                 continue;
             }
             let row = RowAt { order: found.node.order, row: at };
@@ -344,13 +366,15 @@ impl Walk {
             candidate.error = error;
             candidate.tolerance = tolerance;
             candidate.broken = broken;
-            candidate.marks = vec![mark];
             if let Some(&order) = self.made_unmatched.get(&mark) {
                 candidate.what = What::Structure;
                 candidate.time = order;
                 candidate.order = order;
-                self.propose(candidate);
+                self.propose(Unexplained { candidate, mark }.candidate());
             } else if !explained {
+                if below.open.capacity() == 0 {
+                    below.open = std::mem::take(&mut self.open);
+                }
                 below.open.push(Unexplained { candidate, mark });
             }
         }
@@ -362,15 +386,15 @@ impl Walk {
         let node = found.node;
         let compared_input = found.judged.input.is_some();
         // Backward uses what forward saved, which the dump does not list among its inputs.
-        let has_saved = matches!(node.phase, Phase::Backward | Phase::Gradient) && self.parted_forward.contains(&node.forward);
+        let has_saved = matches!(node.phase, Phase::Backward | Phase::Gradient) && self.parted_forward.contains(node.forward);
         if clean && compared_input && !node.is_api && !below.open.is_empty() {
-            let mut first = below.open.swap_remove(earliest(&below.open));
+            let mut first = below.open.swap_remove(earliest(&below.open)).candidate();
             below.open.clear();
-            first.candidate.what = What::Computation;
-            first.candidate.order = node.order;
-            first.candidate.inputs = found.judged.input.map(|(_, error, tolerance)| (error, tolerance));
+            first.what = What::Computation;
+            first.order = node.order;
+            first.inputs = found.judged.input.map(|(_, error, tolerance)| (error, tolerance));
             if !has_saved {
-                self.propose(first.candidate);
+                self.propose(first);
             }
         }
         let gradients = std::mem::take(&mut below.gradients);
