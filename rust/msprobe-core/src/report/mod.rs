@@ -32,6 +32,7 @@ mod inside;
 mod list;
 mod mark_set;
 mod noise;
+mod outcome;
 mod rank;
 mod ranks;
 mod scan;

@@ -8,10 +8,11 @@ use super::evidence::{describe, line_with_frame, stored};
 use super::file::{Place, VisFile};
 use super::flow::flow;
 use super::golden::GoldenCount;
+use super::outcome::{self, Outcome};
 use super::scan::for_each_few;
 use super::tolerance::{Level, Noise};
 use super::twin::{self, Twin};
-use super::walk::{self, Outcome, Walk};
+use super::walk::Walk;
 use super::Options;
 use crate::facts::{NodeFacts, Phase};
 use crate::visdb::Task;
@@ -181,7 +182,7 @@ fn is_origin(candidate: &Candidate) -> bool {
     }
 }
 
-fn counts(compared: bool, golden: GoldenNodes, seen: &walk::Counts) -> Counts {
+fn counts(compared: bool, golden: GoldenNodes, seen: &outcome::Counts) -> Counts {
     let [not_compared, pass, warning, error] = seen.verdicts;
     let [medium, high, critical] = seen.overflow;
     Counts {

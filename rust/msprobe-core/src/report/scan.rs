@@ -124,6 +124,12 @@ impl<'a> Heads<'a> {
     }
 }
 
+/// Whether a link leads to a node of the name `name`, as most do; one that needs unescaping is left to [`partner_of`].
+fn ends_with_own_name(link: &str, name: &str) -> bool {
+    let before = link.strip_suffix("\"]").and_then(|names| names.strip_suffix(name)).and_then(|names| names.strip_suffix('"'));
+    before.is_some_and(|before| !before.ends_with('\\')) && !name.bytes().any(|byte| matches!(byte, b'"' | b'\\'))
+}
+
 struct Reader<'a> {
     conn: Connection,
     path: &'a Path,
@@ -217,7 +223,9 @@ impl<'a> Reader<'a> {
         node.is_api = kind == "1";
         node.is_collection = kind == "9";
         node.matched = !matches!(link.trim(), "" | "[]" | "null");
-        if let Some(golden) = partner_of(link) {
+        if ends_with_own_name(link, name) {
+            node.face(name, name);
+        } else if let Some(golden) = partner_of(link) {
             node.face(name, &golden);
         }
         node.verdict = match self.cell::<Option<f64>>(cells, 4)? {
@@ -275,5 +283,37 @@ impl<'a> Reader<'a> {
         let texts = found.into_iter().flat_map(|(inputs, outputs)| [inputs, outputs]).flatten();
         node.widen(texts.map(|text| coarsest_epsilon(&text)).fold(0.0, f32::max));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_link_to_the_own_name_is_one(before in r#"\["([ab"\\.]{0,4}", ")?"#, name in r#"[ab"\\]{0,3}"#, shown in r#"[ab"\\]{0,3}"#, same: bool) {
+            let link = format!("{before}{}\"]", if same { &name } else { &shown });
+            if ends_with_own_name(&link, &name) {
+                let partner = partner_of(&link);
+                prop_assert_eq!(partner.as_deref(), Some(&*name), "{}", link);
+            }
+        }
+    }
+
+    #[test]
+    fn usual_links_are_told_at_once() {
+        for (link, name, is_own) in [
+            (r#"["DefaultModel", "Module.a.A.forward.0"]"#, "Module.a.A.forward.0", true),
+            (r#"["a"]"#, "a", true),
+            (r#"["ba"]"#, "a", false),
+            (r#"["\"a"]"#, "a", false),
+            (r#"["DefaultModel", "a"]"#, "b", false),
+            ("[]", "a", false),
+            ("", "", false),
+        ] {
+            assert_eq!(ends_with_own_name(link, name), is_own, "{link}");
+        }
     }
 }

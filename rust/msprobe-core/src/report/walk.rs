@@ -20,8 +20,9 @@
 
 use super::candidate::{Candidate, RowAt, What};
 use super::mark_set::MarkSet;
-use super::tolerance::{Level, Noise};
-use crate::facts::{Break, Difference, Extremes, NodeFacts, Phase, Role, RowFacts, Verdict};
+use super::outcome::{Grown, Outcome};
+use super::tolerance::Noise;
+use crate::facts::{Break, Difference, NodeFacts, Phase, Role, RowFacts};
 use crate::visdb::Task;
 use hashbrown::HashMap;
 
@@ -31,8 +32,6 @@ const JUMP: f32 = 3.0;
 /// The same where the sides compute in different types: a normalisation over few elements may turn a rounding error into
 /// another sign, which the statistics of its output hide and those of the next node show.
 const JUMP_MIXED: f32 = 12.0;
-/// Candidates that are kept.
-const KEPT: usize = 64;
 /// Unexplained inputs that are kept until an enclosing module tells what they are.
 const OPEN: usize = 4;
 
@@ -61,30 +60,6 @@ struct Pending {
     gradients: Vec<Candidate>,
 }
 
-/// A node whose outputs left the noise without standing out.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Grown {
-    pub order: u32,
-    pub input: f32,
-    pub output: f32,
-    pub tolerance: f32,
-}
-
-/// Counts of one rank.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counts {
-    pub nodes: u64,
-    pub matched: u64,
-    pub unmatched: u64,
-    pub verdicts: [u64; 4],
-    pub overflow: [u64; 3],
-    /// Nodes and rows with something to compare, and nodes with something beyond noise.
-    pub compared_nodes: u64,
-    pub compared_rows: u64,
-    pub beyond_nodes: u64,
-    pub modified: u64,
-}
-
 /// The walk under way.
 #[derive(Debug)]
 pub(super) struct Walk {
@@ -105,23 +80,6 @@ pub(super) struct Walk {
     /// Memory for [`Pending::open`], used again.
     open: Vec<Unexplained>,
     outcome: Outcome,
-}
-
-/// What the walk came to.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Outcome {
-    /// The first ones, in the order of their time.
-    pub candidates: Vec<Candidate>,
-    pub grown: Option<Grown>,
-    pub counts: Counts,
-    /// The first node with a verdict of warning or error.
-    pub first_verdict: Option<(u32, Verdict)>,
-    /// The first node with an overflow level in which NaN or infinity shows; with minus infinity if there is nothing worse.
-    pub first_overflow: Option<(u32, Extremes)>,
-    /// The input that comes nearest to the tolerance without exceeding it, or the output: order, error, tolerance.
-    pub nearest: Option<(u32, f32, f32)>,
-    /// The noise at the end, for the next step of the rank.
-    pub level: Level,
 }
 
 /// A row beyond noise: its position, role, error, tolerance.
@@ -157,7 +115,7 @@ impl Walk {
 
     /// Takes the next node.
     pub fn node(&mut self, node: &NodeFacts) {
-        self.count(node);
+        self.outcome.count(node);
         let mut below = self.pending.remove(&node.mark).unwrap_or_default();
         let start = below.start.unwrap_or(node.order);
         if node.matched && !node.is_collection && !node.is_root {
@@ -170,7 +128,7 @@ impl Walk {
         }
         if node.is_root {
             for candidate in below.open.drain(..).map(Unexplained::candidate).chain(below.gradients.drain(..)) {
-                self.propose(candidate);
+                self.outcome.propose(candidate);
             }
             return;
         }
@@ -197,7 +155,7 @@ impl Walk {
     pub fn end(mut self) -> Outcome {
         let left: Vec<Pending> = self.pending.drain().map(|(_, pending)| pending).collect();
         for candidate in left.into_iter().flat_map(|p| p.open.into_iter().map(Unexplained::candidate).chain(p.gradients)) {
-            self.propose(candidate);
+            self.outcome.propose(candidate);
         }
         Outcome { level: self.noise.level(), ..self.outcome }
     }
@@ -221,33 +179,10 @@ impl Walk {
         worst
     }
 
-    fn count(&mut self, node: &NodeFacts) {
-        let counts = &mut self.outcome.counts;
-        counts.nodes += 1;
-        counts.modified += u64::from(node.modified);
-        // The roots face each other and hold nothing.
-        if node.matched && !node.is_root {
-            counts.matched += 1;
-            counts.verdicts[node.verdict as usize] += 1;
-        } else if !node.is_root {
-            counts.unmatched += 1;
-        }
-        if let Some(level) = node.overflow {
-            counts.overflow[level as usize] += 1;
-            let extremes = node.overflown();
-            if extremes > self.outcome.first_overflow.map_or(Extremes::Finite, |(_, worst)| worst) {
-                self.outcome.first_overflow = Some((node.order, extremes));
-            }
-        }
-        if node.verdict >= Verdict::Warning && self.outcome.first_verdict.is_none() && !node.is_collection && !node.is_root {
-            self.outcome.first_verdict = Some((node.order, node.verdict));
-        }
-    }
-
     fn note_unmatched(&mut self, node: &NodeFacts, start: u32) {
         if self.task == Task::Structure {
             let row = RowAt { order: node.order, row: 0 };
-            self.propose(self.candidate(What::Structure, node, start, row));
+            self.outcome.propose(self.candidate(What::Structure, node, start, row));
             return;
         }
         for row in node.rows.iter().filter(|row| row.role == Role::Output && row.measured.mark != 0) {
@@ -340,7 +275,7 @@ impl Walk {
             // What the module's own APIs take in as an input is this parameter.
             below.open.clear();
             self.made.extend(&candidate.marks);
-            self.propose(candidate);
+            self.outcome.propose(candidate);
         }
         any
     }
@@ -370,7 +305,7 @@ impl Walk {
                 candidate.what = What::Structure;
                 candidate.time = order;
                 candidate.order = order;
-                self.propose(Unexplained { candidate, mark }.candidate());
+                self.outcome.propose(Unexplained { candidate, mark }.candidate());
             } else if !explained {
                 if below.open.capacity() == 0 {
                     below.open = std::mem::take(&mut self.open);
@@ -394,13 +329,13 @@ impl Walk {
             first.order = node.order;
             first.inputs = found.judged.input.map(|(_, error, tolerance)| (error, tolerance));
             if !has_saved {
-                self.propose(first);
+                self.outcome.propose(first);
             }
         }
         let gradients = std::mem::take(&mut below.gradients);
         if clean && !has_saved && !explained {
             for gradient in gradients {
-                self.propose(gradient);
+                self.outcome.propose(gradient);
             }
         }
         let Some(mut candidate) = self.proposal_of_results(found) else { return };
@@ -429,7 +364,7 @@ impl Walk {
         } else if node.phase == Phase::Gradient {
             below.gradients.push(candidate);
         } else {
-            self.propose(candidate);
+            self.outcome.propose(candidate);
         }
     }
 
@@ -485,15 +420,6 @@ impl Walk {
             communications: self.communications,
             micro_step: node.micro_step,
             marks: Vec::new(),
-        }
-    }
-
-    /// Keeps a candidate if it is among the first.
-    fn propose(&mut self, candidate: Candidate) {
-        let at = self.outcome.candidates.partition_point(|kept| kept.key() <= candidate.key());
-        if at < KEPT {
-            self.outcome.candidates.insert(at, candidate);
-            self.outcome.candidates.truncate(KEPT);
         }
     }
 }
