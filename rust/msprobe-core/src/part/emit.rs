@@ -5,10 +5,9 @@
 
 use std::any::Any;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 use crossbeam_channel::{bounded, Receiver, Sender};
-use rayon::prelude::*;
 
 use super::render::{Beside, Outcome, Scene, Scratch};
 use super::stacks::StackNumbers;
@@ -21,11 +20,11 @@ use crate::verdict::Verdict;
 use crate::visdb::{schema, Cell, EncodedNodes, Side, Task, Writer};
 
 /// Nodes rendered by one worker at a time: enough to make handing over cheap, few enough to stay in the cache.
-const CHUNK: usize = 64;
+const CHUNK: usize = 128;
 /// The same where each node may hold gigabytes of tensors.
 const TENSOR_CHUNK: usize = 4;
-/// Chunks per worker between two hand-overs to the writer.
-const CHUNKS_PER_WORKER: usize = 4;
+/// Chunks per worker that are rendered or wait for the writer.
+const CHUNKS_PER_WORKER: usize = 3;
 
 /// Told how far the writing is, and asked whether to go on.
 pub trait Watch: Sync {
@@ -54,22 +53,41 @@ struct Chunk {
     beside: Beside,
 }
 
-/// What the workers hand over; a panic goes on in the thread that takes it.
-type Window = Result<Result<Vec<Chunk>, Error>, Box<dyn Any + Send>>;
+/// What a worker hands over; a panic goes on in the thread that takes it.
+type Rendered = Result<Result<Chunk, Error>, Box<dyn Any + Send>>;
 
 /// One side of a part under way.
 struct Stage<'a> {
     side: Side,
     scene: Scene<'a>,
     stacks: &'a StackNumbers<'a>,
-    /// Batches whose memory is used again.
-    spare: Mutex<Vec<EncodedNodes>>,
+    /// Whose memory is used again.
+    batches: Spare<EncodedNodes>,
+    scratches: Spare<Scratch>,
+}
+
+/// Things that are used again.
+struct Spare<T>(Mutex<Vec<T>>);
+
+impl<T> Spare<T> {
+    fn new() -> Self {
+        Spare(Mutex::new(Vec::new()))
+    }
+
+    fn take(&self) -> Option<T> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop()
+    }
+
+    fn give(&self, thing: T) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(thing);
+    }
 }
 
 /// The rows of a part, on their way from the workers.
 pub(crate) struct Rows<'r, 'a> {
     stages: &'r [Stage<'a>],
-    windows: Vec<Receiver<Window>>,
+    /// For each side its chunks in their order, each as soon as it is there.
+    chunks: Vec<Receiver<Receiver<Rendered>>>,
     watch: &'r dyn Watch,
 }
 
@@ -96,36 +114,46 @@ pub(crate) fn render<T>(
 ) -> T {
     let stage = |&(side, ref stacks)| {
         let followed = followed.filter(|_| side == Side::Target);
-        Stage { side, scene: Scene::new(part, side, stacks, followed), stacks, spare: Mutex::default() }
+        Stage { side, scene: Scene::new(part, side, stacks, followed), stacks, batches: Spare::new(), scratches: Spare::new() }
     };
     let stages: Vec<_> = stacks.0.iter().map(stage).collect();
-    let (senders, windows): (Vec<_>, Vec<_>) = stages.iter().map(|_| bounded(1)).unzip();
+    let ahead = CHUNKS_PER_WORKER * pool.current_num_threads();
+    let (senders, chunks): (Vec<_>, Vec<_>) = stages.iter().map(|_| bounded(ahead)).unzip();
     std::thread::scope(|scope| {
         let stages = &stages;
         scope.spawn(move || stages.iter().zip(senders).all(|(stage, sender)| stage.render(&sender, pool, watch)));
-        take(Rows { stages, windows, watch })
+        take(Rows { stages, chunks, watch })
     })
 }
 
 impl Stage<'_> {
     /// Renders all nodes; whether anybody still wants them.
-    fn render(&self, sender: &Sender<Window>, pool: &rayon::ThreadPool, watch: &dyn Watch) -> bool {
+    fn render(&self, sender: &Sender<Receiver<Rendered>>, pool: &rayon::ThreadPool, watch: &dyn Watch) -> bool {
         let chunk = if self.scene.reads_tensors() { TENSOR_CHUNK } else { CHUNK };
-        let window = chunk * CHUNKS_PER_WORKER * pool.current_num_threads();
-        self.scene.graph().order().chunks(window).all(|nodes| {
-            let render = || {
-                let chunks = nodes.par_chunks(chunk).map_init(Scratch::default, |scratch, nodes| self.render_chunk(nodes, scratch, watch));
-                chunks.collect()
-            };
-            sender.send(catch_unwind(AssertUnwindSafe(|| pool.install(render)))).is_ok()
+        pool.in_place_scope(|workers| {
+            self.scene.graph().order().chunks(chunk).all(|nodes| {
+                let (hand_over, rendered) = bounded(1);
+                // Waits while enough is under way.
+                let wanted = sender.send(rendered).is_ok();
+                if wanted {
+                    workers.spawn(move |_| {
+                        let mut scratch = self.scratches.take().unwrap_or_default();
+                        let chunk = catch_unwind(AssertUnwindSafe(|| self.render_chunk(nodes, &mut scratch, watch)));
+                        self.scratches.give(scratch);
+                        // Nobody takes it when the writing has failed.
+                        let _ = hand_over.send(chunk);
+                    });
+                }
+                wanted
+            })
         })
     }
 
     fn render_chunk(&self, nodes: &[NodeId], scratch: &mut Scratch, watch: &dyn Watch) -> Result<Chunk, Error> {
-        let Stage { scene, spare, .. } = self;
+        let scene = &self.scene;
         let outcomes = Vec::with_capacity(nodes.len());
         let mut chunk = Chunk { pieces: Vec::new(), outcomes, facts: Vec::new(), beside: Beside::default() };
-        let fresh = || spare.lock().ok().and_then(|mut spare| spare.pop()).unwrap_or_else(|| EncodedNodes::new(&scene.key()));
+        let fresh = || self.batches.take().unwrap_or_else(|| EncodedNodes::new(&scene.key()));
         let mut batch = fresh();
         for &id in nodes {
             if scene.reads_tensors() && !watch.goes_on() {
@@ -155,15 +183,15 @@ impl Rows<'_, '_> {
         let mut report = Report::default();
         let total = self.stages.iter().map(|stage| stage.scene.graph().len()).sum();
         let mut done = 0;
-        for (stage, windows) in self.stages.iter().zip(self.windows) {
-            let Stage { side, scene, stacks, spare } = stage;
+        for (stage, chunks) in self.stages.iter().zip(self.chunks) {
+            let Stage { side, scene, stacks, batches, .. } = stage;
             let verdicts = vec![None; scene.graph().len()];
             let mut order = Sequence { scene, writer, report: &mut report, verdicts, links: LinkWriter::default() };
-            for window in windows {
-                for chunk in window.unwrap_or_else(|panic| resume_unwind(panic))? {
-                    done += chunk.outcomes.len();
-                    order.append(chunk, spare)?.iter().for_each(&mut follow);
-                }
+            // Each comes: a worker that panics says so.
+            for chunk in chunks.into_iter().flatten() {
+                let chunk = chunk.unwrap_or_else(|panic| resume_unwind(panic))?;
+                done += chunk.outcomes.len();
+                order.append(chunk, batches)?.iter().for_each(&mut follow);
                 if !self.watch.nodes_written(done, total) {
                     return Err(Error::Cancelled);
                 }
@@ -188,7 +216,7 @@ struct Sequence<'s, 'a> {
 
 impl Sequence<'_, '_> {
     /// Appends a chunk and returns the facts of its nodes.
-    fn append(&mut self, mut chunk: Chunk, spare: &Mutex<Vec<EncodedNodes>>) -> Result<Vec<NodeFacts>, Error> {
+    fn append(&mut self, mut chunk: Chunk, batches: &Spare<EncodedNodes>) -> Result<Vec<NodeFacts>, Error> {
         for &(id, outcome) in &chunk.outcomes {
             self.verdicts[id.index()] = outcome.verdict;
             if let Some(level) = outcome.level {
@@ -200,9 +228,7 @@ impl Sequence<'_, '_> {
                 Piece::Nodes(mut batch) => {
                     self.writer.append(&batch)?;
                     batch.clear();
-                    if let Ok(mut spare) = spare.lock() {
-                        spare.push(batch);
-                    }
+                    batches.give(batch);
                 }
                 Piece::Collection(id) => self.append_collection(id)?,
             }
