@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -203,3 +204,28 @@ def test_a_dump_without_a_file_is_named(place: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(package.MsprobeError) as caught:
         package.build("dump", output="new")
     assert str(caught.value) == "dump/construct.json: is missing; the folder of a rank holds dump.json, construct.json and stack.json"
+
+
+WRONG_CELLS = {
+    "a name that is bytes": "node_name = x'ff'",
+    "a name that is no UTF-8": "node_name = CAST(x'ff' AS TEXT)",
+    "a verdict that is a text": "precision_index = 'x'",
+    "parameters that are bytes": "input_data = x'ff'",
+    "parameters that are no JSON": "output_data = '{'",
+}
+
+
+@pytest.mark.parametrize("change", WRONG_CELLS.values(), ids=WRONG_CELLS)
+def test_a_damaged_cell_is_told_in_plain_words(change: str, msprobe: Command, place: Path) -> None:
+    with contextlib.closing(sqlite3.connect(place / "out" / "compare_1.vis.db")) as database, database:
+        database.execute(f"UPDATE tb_nodes SET {change} WHERE node_order = 3 AND data_source = 'NPU'")
+    told = 0
+    for command, *words in QUESTIONS:
+        # What reads on over such a cell says what it makes of it; nothing else is asked of it here.
+        if msprobe(command, "out/compare_1.vis.db", *words, cwd=place).status == 0:
+            continue
+        line = refused(msprobe, place, command, "out/compare_1.vis.db", *words)
+        assert line.startswith("out/compare_1.vis.db: is damaged: ")
+        assert line.endswith("; write it again")
+        told += 1
+    assert told > 0

@@ -1,5 +1,6 @@
 //! What can go wrong with a question to a finished file.
 
+use crate::text::message::quoted;
 use crate::visdb::{self, read};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -23,6 +24,16 @@ pub enum Error {
 impl Error {
     pub(super) fn sqlite(path: &Path) -> impl Fn(rusqlite::Error) -> Error + '_ {
         move |error| Error::File(read::explain(path, error))
+    }
+
+    /// A cell of `column` is no text.
+    pub(super) fn no_text(path: &Path, column: &str) -> Error {
+        Error::unreadable(path, format!("is damaged: column {column} holds something else than text; write it again"))
+    }
+
+    /// The rows of `node` are no JSON, for that reason.
+    pub(super) fn no_rows(path: &Path, node: &str, reason: &impl std::fmt::Display) -> Error {
+        Error::unreadable(path, format!("is damaged: the parameters of {} cannot be read ({reason}); write it again", quoted(node)))
     }
 
     /// There is no such step or rank; the text names those that there are, of `places` (steps and ranks, ascending).

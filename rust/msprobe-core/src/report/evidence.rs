@@ -120,7 +120,7 @@ pub(super) fn describe(file: &VisFile, place: Place, nodes: u64, candidate: &Can
 
 /// The cells of the row that shows the difference.
 fn evidence(file: &VisFile, place: Place, node: &Stored, candidate: &Candidate) -> Result<Option<Evidence>> {
-    let damaged = |error| Error::unreadable(&file.path, format!("node {}: its parameters cannot be read ({error})", node.line.node));
+    let damaged = |error| Error::no_rows(&file.path, &node.line.node, &error);
     let mut found: Option<Evidence> = None;
     let (mut full_name, mut column) = (String::new(), "");
     let mut number = 0;

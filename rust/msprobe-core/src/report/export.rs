@@ -29,8 +29,8 @@ pub enum Format {
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// The result file cannot be read on.
-    #[error(transparent)]
-    Read(#[from] ArrowError),
+    #[error("{0}")]
+    Read(String),
     /// The file cannot be written.
     #[error("{}: cannot be written: {reason}", path.display())]
     Write {
@@ -39,6 +39,15 @@ pub enum ExportError {
         /// The reason.
         reason: String,
     },
+}
+
+impl From<ArrowError> for ExportError {
+    fn from(error: ArrowError) -> Self {
+        ExportError::Read(match error {
+            ArrowError::ExternalError(ours) => ours.to_string(),
+            other => other.to_string(),
+        })
+    }
 }
 
 /// Rows for which somebody waits.

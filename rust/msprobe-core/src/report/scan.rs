@@ -207,12 +207,8 @@ impl<'a> Reader<'a> {
     /// Reads a node into `node`.
     fn node(&self, node: &mut NodeFacts, cells: &NodeCells<'_>) -> Result<()> {
         let text = |index: usize| -> Result<&str> {
-            match cells[index] {
-                ValueRef::Text(bytes) => {
-                    std::str::from_utf8(bytes).map_err(|_| Error::unreadable(self.path, "a text is not UTF-8; the file is damaged"))
-                }
-                _ => Ok(""),
-            }
+            let text = cells[index].as_str_or_null().map_err(|_| Error::no_text(self.path, COLUMNS[index]))?;
+            Ok(text.unwrap_or(""))
         };
         let order: i64 = self.cell(cells, 0)?;
         let name = text(1)?;
@@ -242,8 +238,7 @@ impl<'a> Reader<'a> {
             return Ok(());
         }
         for (index, is_output) in [(10, false), (11, true)] {
-            node.read_rows(name, text(index)?, is_output, self.task)
-                .map_err(|error| Error::unreadable(self.path, format!("node {name}: its parameters cannot be read ({error})")))?;
+            node.read_rows(name, text(index)?, is_output, self.task).map_err(|error| Error::no_rows(self.path, name, &error))?;
         }
         if node.may_widen() {
             self.widen(node, link)?;

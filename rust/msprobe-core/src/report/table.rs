@@ -120,7 +120,11 @@ impl Table {
         while let Some(row) = rows.next().map_err(&fail)? {
             let order = row.get::<_, i64>(0).map_err(&fail)?;
             last = Some(order);
-            let text = |column: usize| row.get_ref(column).map_err(&fail).map(|cell| cell.as_str().unwrap_or(""));
+            let text = |column: usize| -> Result<&str> {
+                let cell = row.get_ref(column).map_err(&fail)?;
+                let name = |_| Error::no_text(&self.file.path, row.as_ref().column_name(column).unwrap_or_default());
+                Ok(cell.as_str_or_null().map_err(name)?.unwrap_or(""))
+            };
             let link = text(6)?;
             let partner = serde_json::from_str::<Vec<String>>(link).ok().and_then(|mut way| way.pop());
             let index = row.get::<_, Option<f64>>(2).map_err(&fail)?;
@@ -136,9 +140,10 @@ impl Table {
             };
             match self.selection.rows {
                 Rows::Nodes => columns.node(&node),
-                Rows::Parameters => columns.parameters(&node, [text(8)?, text(9)?]).map_err(|error| {
-                    Error::unreadable(&self.file.path, format!("node {}: its parameters cannot be read ({error})", node.name()))
-                })?,
+                Rows::Parameters => {
+                    let read = columns.parameters(&node, [text(8)?, text(9)?]);
+                    read.map_err(|error| Error::no_rows(&self.file.path, node.name(), &error))?;
+                }
             }
         }
         drop(rows);

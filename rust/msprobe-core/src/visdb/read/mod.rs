@@ -289,7 +289,7 @@ impl Reader {
                 let name = row.as_ref().column_name(column).unwrap_or("?");
                 let first = row.get::<_, String>(0).unwrap_or_default();
                 let place = if column == 0 || first.is_empty() { String::new() } else { format!(" in the row of {}", quoted(&first)) };
-                self.unreadable(&format!("is damaged: column {name} holds something else than {expected}{place}"))
+                self.unreadable(&format!("is damaged: column {name} holds something else than {expected}{place}; write it again"))
             }
         }
     }

@@ -168,7 +168,16 @@ pub(in crate::visdb) fn explain(path: &Path, error: rusqlite::Error) -> Error {
         Some(ErrorCode::ReadOnly) => {
             "has an interrupted change in its -journal file; open it once with a program that may write to it".to_owned()
         }
-        _ => return Error::sqlite(path)(error),
+        _ => match error {
+            rusqlite::Error::InvalidColumnType(_, column, _) => {
+                format!("is damaged: column {column} holds something else than it should; write it again")
+            }
+            rusqlite::Error::IntegralValueOutOfRange(_, value) => format!("is damaged: {value} is out of range; write it again"),
+            rusqlite::Error::FromSqlConversionFailure(..) | rusqlite::Error::Utf8Error(..) => {
+                "is damaged: a text is not UTF-8; write it again".to_owned()
+            }
+            other => return Error::sqlite(path)(other),
+        },
     };
     Error::Unreadable { path: path.to_owned(), reason }
 }
