@@ -13,11 +13,11 @@ use rusqlite::{CachedStatement, OptionalExtension};
 use std::ops::Range;
 
 /// Looking at a node by itself costs as much as reading so many that stand one after the other.
-const ALONE: u64 = 16;
+const ALONE: u64 = 64;
 
 /// How the first nodes are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Search {
+enum Search {
     /// Down the tree, past what has none below.
     Down,
     /// Along all nodes.
@@ -26,13 +26,11 @@ pub(super) enum Search {
 
 /// The first `top` nodes of that kind, and the number of all, which `counts` tell; `None` if file and counts do not agree.
 pub(super) fn list(file: &VisFile, place: Place, only: Only, top: usize, counts: &Counts) -> Result<Option<Listed>> {
-    let search = if top as u64 > counts.target_nodes / ALONE { Search::Along } else { Search::Down };
-    // In a single graph no node is counted below another.
-    searched(file, place, only, top, counts, if file.is_comparison() { search } else { Search::Along })
+    searched(file, place, only, top, counts, None)
 }
 
 /// As [`list`], by that search.
-pub(super) fn searched(file: &VisFile, place: Place, only: Only, top: usize, counts: &Counts, search: Search) -> Result<Option<Listed>> {
+fn searched(file: &VisFile, place: Place, only: Only, top: usize, counts: &Counts, search: Option<Search>) -> Result<Option<Listed>> {
     let Some(root_order) = counts.target_nodes.checked_sub(1).and_then(|order| u32::try_from(order).ok()) else { return Ok(None) };
     let direct = Direct::find(file, place, Side::Target)?;
     let mut heads = Heads::new(file, place, direct.as_ref())?;
@@ -53,6 +51,15 @@ pub(super) fn searched(file: &VisFile, place: Place, only: Only, top: usize, cou
         Only::Overflow => counts.overflow.critical + counts.overflow.high + counts.overflow.medium,
     };
     let wanted = usize::try_from(total).unwrap_or(usize::MAX).min(top);
+    let search = search.unwrap_or_else(|| {
+        // In a single graph no node is counted below another.
+        let along = !file.is_comparison() || wanted as u64 > counts.target_nodes / ALONE;
+        if along {
+            Search::Along
+        } else {
+            Search::Down
+        }
+    });
     let mut orders = Vec::new();
     let mut found_all = wanted == 0;
     let mut look = |range: Range<u32>| -> Result<bool> {
@@ -326,7 +333,7 @@ mod tests {
                 let all = orders(&conn, only);
                 for top in [0, 1, 2, 5, all.len(), all.len() + 1, 1000] {
                     for search in [Search::Down, Search::Along] {
-                        let listed = searched(&file, PLACE, only, top, &counts, search).unwrap();
+                        let listed = searched(&file, PLACE, only, top, &counts, Some(search)).unwrap();
                         prop_assert_eq!(listed.map(|listed| (listed.total, listed.orders)), Some((all.len() as u64, all[..top.min(all.len())].to_vec())), "{:?} {} {:?}", only, top, search);
                     }
                 }
@@ -350,7 +357,7 @@ mod tests {
             for only in KINDS {
                 let all = orders(&conn, only);
                 // Whoever wants all of them sees that some are not there.
-                if let Some(listed) = searched(&file, PLACE, only, usize::MAX, &counts, Search::Down).unwrap() {
+                if let Some(listed) = searched(&file, PLACE, only, usize::MAX, &counts, Some(Search::Down)).unwrap() {
                     prop_assert_eq!(listed.orders, all, "{:?}", only);
                 }
             }
@@ -382,7 +389,7 @@ mod tests {
             let nodes: Vec<Node> = (0..20_000).map(of).collect();
             let conn = written(&path, &nodes, "summary", true);
             let file = VisFile::open(&path).unwrap();
-            let listed = searched(&file, PLACE, Only::Error, 5, &counts(&conn), Search::Down).unwrap().unwrap();
+            let listed = searched(&file, PLACE, Only::Error, 5, &counts(&conn), Some(Search::Down)).unwrap().unwrap();
             assert_eq!((listed.total, listed.orders), (1, vec![15_000]), "{name}");
         }
     }
