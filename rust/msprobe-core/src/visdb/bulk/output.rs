@@ -5,12 +5,16 @@
 
 use std::fs::File;
 use std::io::{self, IoSlice, Seek, SeekFrom, Write};
+use std::num::NonZeroU64;
 use std::os::unix::fs::FileExt;
 
 use super::page::{Page, PAGE_SIZE};
 
 /// Pages per system call: half a megabyte, which is still in the second-level cache when the system copies it.
 const PENDING: usize = 32;
+
+/// Bytes after which the system is told to begin with writing them to the disk.
+const SEND_OFF: u64 = 16 << 20;
 
 /// Byte that SQLite locks; the page that holds it stays empty.
 const LOCK_BYTE: u64 = 0x4000_0000;
@@ -24,13 +28,15 @@ pub(crate) struct Output {
     next: u32,
     pending: Vec<Box<[u8]>>,
     spare: Vec<Box<[u8]>>,
+    /// Bytes of the file that are on their way to the disk.
+    sent_off: u64,
 }
 
 impl Output {
     /// Starts an empty file. Page 1 is left for [`Output::finish`].
     pub(crate) fn new(mut file: File) -> io::Result<Self> {
         file.seek(SeekFrom::Start(PAGE_SIZE as u64))?;
-        Ok(Output { file, next: 2, pending: Vec::with_capacity(PENDING), spare: Vec::new() })
+        Ok(Output { file, next: 2, pending: Vec::with_capacity(PENDING), spare: Vec::new(), sent_off: 0 })
     }
 
     /// Number that the next page will get.
@@ -103,7 +109,20 @@ impl Output {
             }
         }
         self.spare.append(&mut self.pending);
+        self.send_off();
         Ok(())
+    }
+
+    /// Has the system write to the disk what has come together, so that there is less to wait for at the end. To say that the
+    /// pages are of no more use is how Linux is told; it keeps them as long as they are on their way.
+    fn send_off(&mut self) {
+        let written = u64::from(self.next - 1) * PAGE_SIZE as u64;
+        let length = written.saturating_sub(self.sent_off);
+        if let Some(some) = NonZeroU64::new(length).filter(|_| length >= SEND_OFF) {
+            // It is but advice.
+            let _ = rustix::fs::fadvise(&self.file, self.sent_off, Some(some), rustix::fs::Advice::DontNeed);
+            self.sent_off = written;
+        }
     }
 
     /// A place to come back to.
@@ -121,6 +140,7 @@ impl Output {
             let end = u64::from(mark - 1) * PAGE_SIZE as u64;
             self.file.set_len(end)?;
             self.file.seek(SeekFrom::Start(end))?;
+            self.sent_off = self.sent_off.min(end);
         }
         self.next = mark;
         Ok(())

@@ -22,6 +22,8 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rusqlite::OpenFlags;
+
 use super::bulk::index::{join, Closed, Run};
 use super::bulk::output::Output;
 use super::bulk::record::{push_record, Cell};
@@ -405,7 +407,9 @@ impl Complete {
     /// Drop the connection before [`Complete::publish`].
     pub fn connection(&self) -> Result<rusqlite::Connection> {
         let sqlite = |e| Error::sqlite(self.path())(e);
-        let connection = rusqlite::Connection::open(self.path()).map_err(sqlite)?;
+        // Should somebody have removed the file meanwhile, no empty one takes its place.
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = rusqlite::Connection::open_with_flags(self.path(), flags).map_err(sqlite)?;
         connection
             .execute_batch(
                 "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -8192;",

@@ -319,6 +319,16 @@ fn sql_may_change_the_file_before_it_gets_its_name() {
 }
 
 #[test]
+fn a_file_that_somebody_removed_is_not_made_anew() {
+    let folder = TempDir::new().unwrap();
+    let writer = Writer::create(folder.path(), "build_1.vis.db").unwrap();
+    let complete = writer.complete(&config()).unwrap();
+    std::fs::remove_file(complete.path()).unwrap();
+    assert!(complete.connection().is_err());
+    assert!(!complete.path().exists());
+}
+
+#[test]
 fn subtrees_are_added_up() {
     let folder = TempDir::new().unwrap();
     let mut writer = Writer::create(folder.path(), "compare_1.vis.db").unwrap();
