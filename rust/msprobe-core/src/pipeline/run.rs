@@ -56,9 +56,14 @@ pub fn run(request: &Request, progress: &Progress, hooks: Hooks<'_>) -> Result<S
 
 /// Who looks for the first difference while the file is written.
 fn follow(request: &Request, twin: Option<&Twin>) -> Option<Following> {
-    let threads = request.jobs.unwrap_or_else(workers::cores);
+    let threads = threads(request);
     let noise_twin = twin.map(|twin| twin.file().to_owned());
     is_followed(request).then(|| Following::new(report::Options { noise_twin, threads, ..report::Options::default() }))
+}
+
+/// Threads for what is done when all rows are written.
+fn threads(request: &Request) -> usize {
+    request.jobs.unwrap_or_else(workers::cores)
 }
 
 /// Whether anybody does: one run without levels parts from nothing.
@@ -296,7 +301,7 @@ impl State {
         let Some(following) = self.following.take() else { return };
         let answered = following.and_then(|following| following.report(complete.path())).and_then(|mut report| {
             report.noise.twin = request.noise_twin.as_deref().map(absolute);
-            report::store(&report, complete)?;
+            report::store(&report, complete, threads(request))?;
             Ok(report)
         });
         match answered {

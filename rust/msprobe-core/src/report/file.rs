@@ -33,6 +33,34 @@ pub(super) struct VisFile {
     pages: OnceCell<Option<NodePages>>,
 }
 
+/// Calls `work` with each of `things` and the file `path`, which each of up to so many `threads` opens for itself; the outcomes
+/// in their order.
+pub(super) fn each<R: Send, T: Send>(
+    path: &Path,
+    threads: usize,
+    things: Vec<R>,
+    work: impl Fn(&VisFile, R) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let share = things.len().div_ceil(threads.max(1)).max(1);
+    let some = |things: Vec<R>| -> Result<Vec<T>> {
+        let file = VisFile::open(path)?;
+        things.into_iter().map(|thing| work(&file, thing)).collect()
+    };
+    if things.len() <= share {
+        return some(things);
+    }
+    let mut things = things.into_iter();
+    let mut shares: Vec<Vec<R>> = Vec::new();
+    while things.len() > 0 {
+        shares.push(things.by_ref().take(share).collect());
+    }
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = shares.into_iter().map(|share| scope.spawn(|| some(share))).collect();
+        let done = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        Ok(done.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+    })
+}
+
 impl VisFile {
     pub fn open(path: &Path) -> Result<Self> {
         let conn = read::connect(path)?;

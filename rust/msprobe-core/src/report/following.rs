@@ -3,7 +3,7 @@
 
 use super::answer::Report;
 use super::error::Result;
-use super::file::{Place, VisFile};
+use super::file::{self, Place, VisFile};
 use super::rank::{GoldenNodes, Listed, RankWalk, RankWalked};
 use super::tolerance::Level;
 use super::{noise_used, told, twin, Options};
@@ -55,8 +55,8 @@ impl Following {
             self.walked.iter().try_for_each(|(place, _)| twin::same_golden(&file, twin, *place))?;
         }
         let listed = Listed::default();
-        let ranks = self.walked.into_iter().map(|(place, walked)| walked.describe(&file, place, &self.options, &listed));
-        let ranks = ranks.collect::<Result<Vec<_>>>()?;
+        let describe = |file: &VisFile, (place, walked): (Place, RankWalked)| walked.describe(file, place, &self.options, &listed);
+        let ranks = file::each(path, self.options.threads, self.walked, describe)?;
         Ok(told(&file, noise_used(&self.options, &self.levels), ranks))
     }
 }

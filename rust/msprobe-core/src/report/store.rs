@@ -3,7 +3,7 @@
 use super::answer::{Difference, Drift, NoiseUsed, RankReport, Report};
 use super::drift::Series;
 use super::evidence::describe;
-use super::file::{Place, VisFile};
+use super::file::{self, Place, VisFile};
 use super::Options;
 use crate::visdb::schema::{DIVERGENCE, DRIFT};
 use crate::visdb::{Cell, Complete, Result};
@@ -12,8 +12,9 @@ use serde::de::DeserializeOwned;
 use serde::Serialize;
 
 /// Writes what `report` says of every rank into the file that it was made from.
-pub fn store(report: &Report, complete: &Complete) -> Result<()> {
-    let further = further(report, complete);
+/// Takes up to so many `threads`.
+pub fn store(report: &Report, complete: &Complete, threads: usize) -> Result<()> {
+    let further = further(report, complete, threads);
     let connection = complete.connection()?;
     complete.add_table(&connection, &DIVERGENCE, |add| {
         report
@@ -36,14 +37,16 @@ pub fn store(report: &Report, complete: &Complete) -> Result<()> {
 }
 
 /// The runner-ups of each rank that the report does not show. A file without them is as good, but answers slower.
-fn further(report: &Report, complete: &Complete) -> Vec<Vec<Difference>> {
-    let file = if report.ranks.iter().any(|rank| !rank.further.is_empty()) { VisFile::open(complete.path()).ok() } else { None };
-    let of_rank = |rank: &RankReport| -> Vec<Difference> {
+fn further(report: &Report, complete: &Complete, threads: usize) -> Vec<Vec<Difference>> {
+    if report.ranks.iter().all(|rank| rank.further.is_empty()) {
+        return vec![Vec::new(); report.ranks.len()];
+    }
+    let of_rank = |file: &VisFile, rank: &RankReport| {
         let place = Place { step: rank.step, rank: rank.rank };
-        let describe = |file, other| describe(file, place, rank.counts.target_nodes, other).ok();
-        file.iter().flat_map(|file| rank.further.iter().map_while(move |other| describe(file, other))).collect()
+        Ok(rank.further.iter().map_while(|other| describe(file, place, rank.counts.target_nodes, other).ok()).collect())
     };
-    report.ranks.iter().map(of_rank).collect()
+    let found = file::each(complete.path(), threads, report.ranks.iter().collect(), of_rank);
+    found.unwrap_or_else(|_| vec![Vec::new(); report.ranks.len()])
 }
 
 fn lists(series: &Series) -> [String; 3] {
