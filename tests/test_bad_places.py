@@ -143,6 +143,43 @@ def test_a_file_size_limit(msprobe: Command, tmp_path: Path) -> None:
     assert not list(out.iterdir())
 
 
+def test_a_file_size_limit_wherever_it_is_met(msprobe: Command, tmp_path: Path) -> None:
+    words = f'"{msprobe.program}" graph_visualize --quiet -tp "{LLAMA}" -gp "{LLAMA.parents[2] / "golden" / "step0" / "rank0"}" -o'
+    whole = Run(msprobe, tmp_path / "whole").result(LLAMA, LLAMA.parents[2] / "golden" / "step0" / "rank0").stat().st_size
+    for short in (0, 1, 8, 32, 64, 128, 256, 512):
+        out = tmp_path / f"short{short}"
+        line = f'ulimit -f {(whole + 1023) // 1024 - short}; exec {words} "{out}"'
+        done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False, timeout=60)
+        if short == 0:
+            assert done.returncode == 0, done.stderr
+            continue
+        assert done.returncode == 1, (short, done.stderr)
+        (line,) = done.stderr.splitlines()
+        assert line.startswith(f"error: {out}")
+        assert not list(out.iterdir())
+
+
+def test_a_late_signal_leaves_nothing(msprobe: Command, tmp_path: Path) -> None:
+    if shutil.which("strace") is None:
+        pytest.skip("needs strace, which can slow one system call down")
+    slowly = ["strace", "-f", "-o", os.devnull, "-e", "trace=fsync", "-e", "inject=fsync:delay_enter=1500000"]
+    out = tmp_path / "out"
+    words = [*slowly, msprobe.program, "graph_visualize", "--quiet", "-tp", str(LLAMA), "-o", str(out)]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 30
+        while not list(tmp_path.glob("out/*")) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        # The file is written by now or soon, and waits for the disk.
+        time.sleep(0.7)
+        (child,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        os.kill(int(child), signal.SIGINT)
+        assert process.stderr
+        told = process.stderr.read()
+    assert process.returncode == 130, told
+    assert "nothing was left behind" in told
+    assert not list(out.iterdir())
+
+
 @pytest.fixture
 def tiny_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 200 kB; needs the right to mount."""

@@ -4,8 +4,10 @@
 //! something to do while the part before is finished.
 
 use std::any::Any;
+use std::io;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::sync::{Mutex, PoisonError};
+use std::thread::Builder;
 
 use crossbeam_channel::{bounded, Receiver, Sender};
 
@@ -103,7 +105,8 @@ impl<'a> Stacks<'a> {
 }
 
 /// Begins to render all rows of `part`, whose stacks are `stacks`, and calls `take` with them. `followed` tells what is compared,
-/// if somebody wants to follow the target's nodes. Rendering ends early when the rows are dropped.
+/// if somebody wants to follow the target's nodes. Rendering ends early when the rows are dropped. An error means that there is no
+/// thread for it.
 pub(crate) fn render<T>(
     part: &Part<'_>,
     stacks: &Stacks<'_>,
@@ -111,7 +114,7 @@ pub(crate) fn render<T>(
     watch: &dyn Watch,
     followed: Option<Task>,
     take: impl FnOnce(Rows<'_, '_>) -> T,
-) -> T {
+) -> io::Result<T> {
     let stage = |&(side, ref stacks)| {
         let followed = followed.filter(|_| side == Side::Target);
         Stage { side, scene: Scene::new(part, side, stacks, followed), stacks, batches: Spare::new(), scratches: Spare::new() }
@@ -121,8 +124,9 @@ pub(crate) fn render<T>(
     let (senders, chunks): (Vec<_>, Vec<_>) = stages.iter().map(|_| bounded(ahead)).unzip();
     std::thread::scope(|scope| {
         let stages = &stages;
-        scope.spawn(move || stages.iter().zip(senders).all(|(stage, sender)| stage.render(&sender, pool, watch)));
-        take(Rows { stages, chunks, watch })
+        let render = move || stages.iter().zip(senders).all(|(stage, sender)| stage.render(&sender, pool, watch));
+        Builder::new().spawn_scoped(scope, render)?;
+        Ok(take(Rows { stages, chunks, watch }))
     })
 }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::Builder;
 use std::time::Instant;
 
 use super::layout::{self, Layout};
@@ -93,21 +94,26 @@ impl Crew<'_> {
         let next = AtomicUsize::new(0);
         // A rank that is alone has nobody to be linked with.
         let linked = pairs.len() > 1;
-        std::thread::scope(|scope| {
-            for _ in 0..self.pool.current_num_threads().min(pairs.len()) {
-                scope.spawn(|| loop {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(pair) = pairs.get(number) else { break };
-                    let ticket = self.turn.ticket(number);
-                    if self.progress.is_cancelled() {
-                        continue;
-                    }
-                    if let Err(reason) = self.part(pair, &ticket, linked) {
-                        self.in_turn(&ticket).leave_out(pair, reason.to_string());
-                    }
-                    self.progress.part_done();
-                });
+        let parts = || loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let Some(pair) = pairs.get(number) else { break };
+            let ticket = self.turn.ticket(number);
+            if self.progress.is_cancelled() {
+                continue;
             }
+            if let Err(reason) = self.part(pair, &ticket, linked) {
+                self.in_turn(&ticket).leave_out(pair, reason.to_string());
+            }
+            self.progress.part_done();
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..self.pool.current_num_threads().min(pairs.len()) {
+                // Where the system gives no more threads, fewer do.
+                if Builder::new().spawn_scoped(scope, parts).is_err() {
+                    break;
+                }
+            }
+            parts();
         });
     }
 
@@ -123,8 +129,8 @@ impl Crew<'_> {
         let followed = is_followed(request).then(|| task(prepared.mode()));
         // Rows that wait for their turn take memory, so only those do whose turn is next.
         ticket.wait_to_be_next();
-        part::render(&part, &stacks, pool, &watch, followed, |rows| self.in_turn(ticket).write(pair, &prepared, rows, calls));
-        Ok(())
+        part::render(&part, &stacks, pool, &watch, followed, |rows| self.in_turn(ticket).write(pair, &prepared, rows, calls))
+            .map_err(prepare::Error::NoThread)
     }
 
     fn in_turn(&self, ticket: &Ticket<'_>) -> MutexGuard<'_, State> {
@@ -283,7 +289,9 @@ impl State {
         if links.unlinked() > 0 {
             self.summary.warnings.push(links.to_string());
         }
-        self.answer(request, &file);
+        self.answer(request, &file)?;
+        file.sync()?;
+        // Behind this nothing takes long.
         if progress.is_cancelled() {
             return Err(Error::Interrupted);
         }
@@ -296,18 +304,19 @@ impl State {
         Ok(self.summary)
     }
 
-    /// Tells where the runs first part, and keeps it in the file. A file without it is still a result.
-    fn answer(&mut self, request: &Request, complete: &Complete) {
-        let Some(following) = self.following.take() else { return };
-        let answered = following.and_then(|following| following.report(complete.path())).and_then(|mut report| {
-            report.noise.twin = request.noise_twin.as_deref().map(absolute);
-            report::store(&report, complete, threads(request))?;
-            Ok(report)
-        });
-        match answered {
-            Ok(report) => self.summary.report = Some(report),
+    /// Tells where the runs first part, and keeps it in the file. A file without it is still a result, one in which it was half
+    /// written is none.
+    fn answer(&mut self, request: &Request, complete: &Complete) -> Result<(), Error> {
+        let Some(following) = self.following.take() else { return Ok(()) };
+        match following.and_then(|following| following.report(complete.path())) {
+            Ok(mut report) => {
+                report.noise.twin = request.noise_twin.as_deref().map(absolute);
+                report::store(&report, complete, threads(request))?;
+                self.summary.report = Some(report);
+            }
             Err(reason) => self.summary.warnings.push(format!("the first difference cannot be told: {reason}")),
         }
+        Ok(())
     }
 
     /// Writes our own tables about the run.

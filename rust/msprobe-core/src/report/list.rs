@@ -76,7 +76,8 @@ fn searched(file: &VisFile, place: Place, only: Only, top: usize, counts: &Count
         _ if wanted == 0 => true,
         Search::Along => look(0..root_order + 1).map(|_| true)?,
         Search::Down => match Tree::new(file, place) {
-            Some(mut tree) => tree.walk(only, root_order, counts, &mut look)?,
+            // Whatever is wrong with it, the rows still tell.
+            Some(mut tree) => tree.walk(only, root_order, counts, &mut look).unwrap_or(false),
             None => false,
         },
     };

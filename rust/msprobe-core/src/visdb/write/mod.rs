@@ -439,6 +439,11 @@ impl Complete {
         connection.execute_batch("COMMIT").map_err(sqlite)
     }
 
+    /// Puts the file safely on disk, which may take a while.
+    pub fn sync(&self) -> Result<()> {
+        self.file.sync_all().map_err(Error::io(self.path(), "write to disk"))
+    }
+
     /// Puts the file safely on disk and gives it its name; returns its path. If the name is taken, the next free one of
     /// `NAME_1.vis.db`, `NAME_2.vis.db`, ... is used.
     pub fn publish(self) -> Result<PathBuf> {
