@@ -39,6 +39,8 @@ def run() -> Result:
     commands: list[tuple[str, list[str | Path]]] = [
         ("`report`, the answer is in the file", [places.OURS, "report", file]),
         ("`report --json`, the answer is in the file", [places.OURS, "report", file, "--json"]),
+        ("`report --only warning`, the answer is in the file", [places.OURS, "report", file, "--only", "warning"]),
+        ("`report --top 64`, the answer is in the file", [places.OURS, "report", file, "--top", "64"]),
         ("`tree`, two levels", [places.OURS, "tree", file]),
         ("`tree` of one node", [places.OURS, "tree", file, deep]),
         ("`export` of all nodes as CSV", [places.OURS, "export", file, "--nodes", "-o", out / "x.csv"]),
