@@ -131,6 +131,7 @@ def test_a_fifo_does_not_block(rank: Path, run: Run) -> None:
 
 
 LLAMA = DATA / "dumps" / "llama_perturbed" / "target" / "step0" / "rank0"
+GOLDEN = DATA / "dumps" / "llama_perturbed" / "golden" / "step0" / "rank0"
 
 
 def test_a_file_size_limit(msprobe: Command, tmp_path: Path) -> None:
@@ -144,8 +145,8 @@ def test_a_file_size_limit(msprobe: Command, tmp_path: Path) -> None:
 
 
 def test_a_file_size_limit_wherever_it_is_met(msprobe: Command, tmp_path: Path) -> None:
-    words = f'"{msprobe.program}" graph_visualize --quiet -tp "{LLAMA}" -gp "{LLAMA.parents[2] / "golden" / "step0" / "rank0"}" -o'
-    whole = Run(msprobe, tmp_path / "whole").result(LLAMA, LLAMA.parents[2] / "golden" / "step0" / "rank0").stat().st_size
+    words = f'"{msprobe.program}" graph_visualize --quiet -tp "{LLAMA}" -gp "{GOLDEN}" -o'
+    whole = Run(msprobe, tmp_path / "whole").result(LLAMA, GOLDEN).stat().st_size
     for short in (0, 1, 8, 32, 64, 128, 256, 512):
         out = tmp_path / f"short{short}"
         line = f'ulimit -f {(whole + 1023) // 1024 - short}; exec {words} "{out}"'
