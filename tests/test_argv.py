@@ -39,7 +39,7 @@ def oracle() -> argparse.ArgumentParser:
     parser.add_argument("--quiet", action="store_true")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--algorithms", default="")
-    parser.add_argument("--fail-on", choices=["warning", "error"])
+    parser.add_argument("--fail-on", choices=["error", "warning", "difference"])
     return parser
 
 

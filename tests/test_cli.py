@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from msprobe.cli import doctor
+from msprobe.cli import doctor, gate
 from tests.conftest import DATA, ROOT, Command
-from tests.dumps import ENTRY, TREE, write
+from tests.dumps import API, ENTRY, MODULE, TENSOR, TREE, write
 from tests.recorded import unpacked
 
 LLAMA = DATA / "dumps" / "llama_perturbed"
@@ -177,7 +177,10 @@ def test_json_document_of_a_failure(msprobe: Command, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("dump", "limit", "status"),
     # The recorded result of llama_perturbed holds warnings and no error, that of llama_md5 errors.
-    [("llama_perturbed", "warning", 4), ("llama_perturbed", "error", 0), ("llama_md5", "warning", 4), ("llama_md5", "error", 4)],
+    [
+        *[("llama_perturbed", "difference", 4), ("llama_perturbed", "warning", 4), ("llama_perturbed", "error", 0)],
+        *[("llama_md5", "difference", 4), ("llama_md5", "warning", 4), ("llama_md5", "error", 4)],
+    ],
 )
 def test_fail_on(dump: str, limit: str, status: int, msprobe: Command, tmp_path: Path) -> None:
     target, golden = (unpacked() / dump / side / "step0" / "rank0" for side in ("target", "golden"))
@@ -186,6 +189,54 @@ def test_fail_on(dump: str, limit: str, status: int, msprobe: Command, tmp_path:
     assert only_file(tmp_path / "out")
     same = msprobe("graph_visualize", "-tp", target, "-gp", target, "-o", tmp_path / "same", "--fail-on", limit)
     assert same.status == 0
+
+
+@pytest.fixture
+def weight(tmp_path: Path) -> dict[str, Path]:
+    """Two ranks that agree but for a weight, an input to the verdict rules: outputs that agree are none the worse for it."""
+    places = {}
+    for side, norm in (("target", 2.78), ("golden", 2.0)):
+        module = {**ENTRY, "parameters": {"weight": [{**TENSOR, "Norm": norm}]}}
+        places[side] = write(tmp_path / side, data={MODULE: module, API: ENTRY})
+    return places
+
+
+@pytest.mark.parametrize(("limit", "status"), [("error", 0), ("warning", 0), ("difference", 4)])
+def test_a_gate_may_stop_at_a_difference_without_a_verdict(
+    limit: str, status: int, weight: dict[str, Path], msprobe: Command, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    done = msprobe("graph_visualize", "-tp", weight["target"], "-gp", weight["golden"], "-o", out, "--fail-on", limit)
+    assert "parameter: parameters.weight.0 Norm 2 -> 2.78 (off by 28 %" in done.out
+    assert "0 error   0 warning" in done.out
+    again = msprobe("report", only_file(out), "--fail-on", limit)
+    told = f"warning: --fail-on {limit} goes by verdicts alone, so the first difference passes; --fail-on difference stops at it\n"
+    assert (done.status, done.err) == (again.status, again.err) == (status, "" if status else told)
+    document = json.loads(
+        msprobe("graph_visualize", "-tp", weight["target"], "-gp", weight["golden"], "-o", out, "--fail-on", limit, "--json").out
+    )
+    assert document["exit_status"] == status
+
+
+def test_a_gate_without_anything_to_judge_says_so(msprobe: Command, tmp_path: Path) -> None:
+    sides = [write(tmp_path / side, {API: None}, {API: {"input_args": [], "input_kwargs": {}, "output": []}}) for side in "tg"]
+    done = msprobe("graph_visualize", "-tp", sides[0], "-gp", sides[1], "-o", tmp_path / "out", "--fail-on", "difference")
+    assert (done.status, done.err) == (0, "warning: --fail-on difference: nothing was compared, so nothing could be found\n")
+
+
+@pytest.mark.parametrize(
+    ("level", "counts", "report", "status"),
+    [
+        ("difference", {"error": 1}, None, 4),
+        ("difference", {"pass": 1}, None, 3),
+        ("error", {"pass": 1}, None, 0),
+        (None, {"error": 1}, {"first_difference": {}}, 0),
+    ],
+)
+def test_a_gate_that_does_not_know_is_not_open(
+    level: str | None, counts: dict[str, int], report: dict[str, Any] | None, status: int
+) -> None:
+    assert gate.status(level, {"error": 0, "warning": 0, "pass": 0, **counts}, report) == status
 
 
 def test_a_gate_that_cannot_close_says_so(msprobe: Command, tmp_path: Path) -> None:

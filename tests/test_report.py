@@ -328,7 +328,7 @@ def test_a_twin_takes_away_what_it_explains(msprobe: Command, tmp_path: Path) ->
     assert len(list((tmp_path / "out").iterdir())) == 2, "comparisons of the golden runs are not left behind"
 
 
-@pytest.mark.parametrize(("level", "status"), [("error", 4), ("warning", 4), (None, 0)])
+@pytest.mark.parametrize(("level", "status"), [("error", 4), ("warning", 4), ("difference", 4), (None, 0)])
 def test_fail_on(level: str | None, status: int, msprobe: Command, tmp_path: Path) -> None:
     file = restored(recorded("llama_md5"), tmp_path / "x.vis.db")
     assert msprobe("report", file, *(["--fail-on", level] if level else [])).status == status

@@ -16,7 +16,7 @@ class Exit(IntEnum):
     INCOMPLETE = 3
     """Finished, but part of the work was left out; it is named."""
     TOO_BAD = 4
-    """`--fail-on`: a node is that bad or worse."""
+    """`--fail-on`: the comparison is that bad or worse."""
     HUNG_UP = 129
     INTERRUPTED = 130
     TERMINATED = 143

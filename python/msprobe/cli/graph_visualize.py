@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from msprobe.cli import gate
 from msprobe.cli.argv import NO_VALUE
 
 EXAMPLES = """\
@@ -14,8 +15,8 @@ Examples:
       msprobe-rs graph_visualize -tp run_a/step0 -gp run_b/step0 -o out
   show one run, with NaN and infinity marked:
       msprobe-rs graph_visualize -tp run_a/step0/rank0 -o out -oc
-  a gate for CI, answer as JSON, exit status 4 if a node differs too much:
-      msprobe-rs graph_visualize -tp new -gp old -o out --json --fail-on error
+  a gate for CI, exit status 4 if the runs differ (--json: for programs):
+      msprobe-rs graph_visualize -tp new -gp old -o out --fail-on difference
   names differ: let the two trees be aligned, or say by rules what faces what:
       msprobe-rs graph_visualize -tp run_a -gp run_b -o out --match align
       msprobe-rs graph_visualize -tp run_a -gp run_b -o out -lm mapping.yaml
@@ -127,7 +128,7 @@ def graph_visualize(
     json: Annotated[bool, typer.Option("--json", rich_help_panel=OUTPUT, help="Print the answer as one JSON document.")] = False,
     fail_on: Annotated[
         str | None,
-        typer.Option("--fail-on", metavar="warning|error", rich_help_panel=OUTPUT, help="Exit status 4 if a node is that bad or worse."),
+        typer.Option("--fail-on", metavar=gate.CHOICES, rich_help_panel=OUTPUT, help=gate.HELP),
     ] = None,
     tensor_log: Annotated[
         bool,

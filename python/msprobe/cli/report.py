@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from msprobe.cli import alike, difference, finished, log
+from msprobe.cli import alike, difference, finished, gate, log
 from msprobe.cli.answer import LEVELS, MODES, VERDICTS, failure, line
 from msprobe.cli.exits import Exit, Refusal
 from msprobe.cli.places import Places, place
@@ -49,7 +49,7 @@ def report(
     as_json: Annotated[bool, typer.Option("--json", rich_help_panel=OUTPUT, help="One JSON document (docs/report.schema.json).")] = False,
     fail_on: Annotated[
         str | None,
-        typer.Option("--fail-on", metavar="error|warning", rich_help_panel=OUTPUT, help="Exit status 4 if a node is that bad."),
+        typer.Option("--fail-on", metavar=gate.CHOICES, rich_help_panel=OUTPUT, help=gate.HELP),
     ] = None,
 ) -> int:
     """Say where two runs first part, with the evidence, for a finished file."""
@@ -73,9 +73,7 @@ def report(
     else:
         for told in lines(answer, Places(answer["ranks"], some=(step, rank) != (None, None))):
             log.answer(log.one_line(told))
-    verdicts = answer["totals"]["verdicts"]
-    bad = verdicts["error"] + (verdicts["warning"] if fail_on == "warning" else 0)
-    return Exit.TOO_BAD if fail_on and bad else Exit.DONE
+    return Exit.DONE if answer["graph_type"] == "build" else gate.status(fail_on, answer["totals"]["verdicts"], answer)
 
 
 def refused(refusal: Refusal, as_json: bool) -> Refusal:

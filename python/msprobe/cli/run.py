@@ -7,7 +7,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from msprobe.cli import answer, log, progress, request
+from msprobe.cli import answer, gate, log, progress, request
 from msprobe.cli.exits import Exit, Refusal, Stopped
 from msprobe.cli.places import place
 
@@ -91,6 +91,6 @@ def _status(summary: answer.Summary, fail_on: str | None) -> Exit:
     """3 goes before 4: a result with holes is no verdict."""
     if summary["left_out"]:
         return Exit.INCOMPLETE
-    totals = answer.totals(summary)
-    bad = totals["error"] + (totals["warning"] if fail_on == "warning" else 0)
-    return Exit.TOO_BAD if fail_on and bad else Exit.DONE
+    if not summary["compare"]:
+        return Exit.DONE
+    return gate.status(fail_on, answer.totals(summary), summary["report"])
