@@ -50,6 +50,13 @@ def test_help_of_a_command(words: list[str], msprobe: Command) -> None:
     assert done.out.startswith("Usage: msprobe-rs ")
 
 
+@pytest.mark.parametrize("words", [[], ["graph_visualize"], ["report"], ["graph"]])
+def test_help_is_the_same_in_every_run(words: list[str], msprobe: Command) -> None:
+    texts = {msprobe(*words, "-h", environment={"PYTHONHASHSEED": str(seed)}).out for seed in range(8)}
+    assert len(texts) == 1
+    assert re.search(r"^  -h, --help +Show this message and exit\.$", texts.pop(), re.MULTILINE)
+
+
 def test_help_names_every_option(msprobe: Command) -> None:
     text = msprobe("graph_visualize", "-h").out
     options = "-tp --target_path -o --output_path -gp --golden_path -lm --layer_mapping -oc --overflow_check -fm --fuzzy_match "

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import typer
 
-from msprobe.cli.help import Command
+from msprobe.cli.help import Command, Program
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110, "terminal_width": None}
 
@@ -38,6 +38,7 @@ def app(*names: str) -> typer.Typer:
     """The app with the commands `names`, or with all."""
     built = typer.Typer(
         name="msprobe-rs",
+        cls=Program,
         help="Finds where two training runs first part: compares their dumps and says which module or API differs first.",
         epilog="Start with: msprobe-rs graph_visualize -h",
         add_completion=False,

@@ -12,8 +12,25 @@ from msprobe.cli.argv import Option, Takes
 OTHER_OPTIONS = "Help"
 
 
+def _in_order(names: list[str]) -> list[str]:
+    """`-h, --help`: the names of the help option come out of a set, in another order from run to run."""
+    return sorted(names, key=len)
+
+
+class Program(typer.core.TyperGroup):
+    """The commands together."""
+
+    def get_help_option_names(self, ctx: Any) -> list[str]:
+        """The short one first."""
+        return _in_order(super().get_help_option_names(ctx))
+
+
 class Command(typer.core.TyperCommand):
     """A command whose help shows its options in groups (`rich_help_panel` of each option)."""
+
+    def get_help_option_names(self, ctx: Any) -> list[str]:
+        """The short one first."""
+        return _in_order(super().get_help_option_names(ctx))
 
     def get_params(self, ctx: Any) -> list[Any]:
         """The parameters, each turning its words into values without pydantic."""
