@@ -40,7 +40,7 @@ test-python: $(VENV)/installed $(VENV)/check-tools $(VENV)/test-tools
 plugin: $(VIEWER) ## Build the TensorBoard plugin's front end into the package
 
 $(VIEWER): $(shell find tb_plugin/src tb_plugin/public -type f) tb_plugin/package-lock.json tb_plugin/vite.config.ts
-	$(call need,npm,install Node 20 or newer)
+	$(call need,npm,install Node 20.19, 22.12 or newer)
 	# Not `npm ci`: the lock file lacks an optional package for Windows, which npm cannot put there and `ci` insists on.
 	cd tb_plugin && npm install --no-save --no-audit --no-fund && npm run build
 

@@ -34,6 +34,7 @@ VARYING = (
     (re.compile(r"\d+\.\d\d s\b"), "<seconds> s"),
 )
 INDENT = "    "
+WRITE = "MSPROBE_WRITE_DOCS" in os.environ
 
 
 def steady(text: str) -> str:
@@ -41,6 +42,11 @@ def steady(text: str) -> str:
     for pattern, word in VARYING:
         text = pattern.sub(word, text)
     return text
+
+
+def sizes(lines: list[str]) -> list[float]:
+    """Those of results, in MB: they may differ a little, or they are those of long ago."""
+    return [float(found) for found in re.findall(r"([\d.]+) MB", "\n".join(lines))]
 
 
 def output(command: str, folder: Path) -> list[str]:
@@ -52,11 +58,9 @@ def output(command: str, folder: Path) -> list[str]:
     return done.stdout.splitlines()
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_commands_give_their_output(page: str, tmp_path: Path) -> None:
-    (tmp_path / "tests").symlink_to(ROOT / "tests")
-    file = ROOT / "docs" / f"{page}.md"
-    lines = file.read_text().splitlines()
+def tried(page: str, folder: Path) -> list[str]:
+    """The lines of the page with what its commands give in `folder`; that must be what stands there, unless the page is written anew."""
+    lines = (ROOT / "docs" / f"{page}.md").read_text().splitlines()
     written: list[str] = []
     commands = 0
     at = 0
@@ -71,13 +75,48 @@ def test_commands_give_their_output(page: str, tmp_path: Path) -> None:
         while at < len(lines) and lines[at].startswith(INDENT) and not lines[at].startswith(INDENT + "$ "):
             shown.append(lines[at].removeprefix(INDENT))
             at += 1
-        found = output(line.removeprefix(INDENT + "$ "), tmp_path)
+        found = output(line.removeprefix(INDENT + "$ "), folder)
         written += [INDENT + text for text in found]
-        if "MSPROBE_WRITE_DOCS" not in os.environ:
+        if not WRITE:
             assert steady("\n".join(found)) == steady("\n".join(shown)), line
+            assert sizes(found) == pytest.approx(sizes(shown), rel=0.5), line
     assert commands > 0
-    if "MSPROBE_WRITE_DOCS" in os.environ:
-        file.write_text("\n".join(written) + "\n")
+    return written
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_give_their_output(page: str, tmp_path: Path) -> None:
+    (tmp_path / "tests").symlink_to(ROOT / "tests")
+    written = tried(page, tmp_path)
+    if WRITE:
+        (ROOT / "docs" / f"{page}.md").write_text("\n".join(written) + "\n")
+
+
+@pytest.mark.skipif(WRITE, reason="the pages are written anew")
+def test_a_reader_may_try_one_page_after_the_other(tmp_path: Path) -> None:
+    (tmp_path / "tests").symlink_to(ROOT / "tests")
+    for page in PAGES:
+        tried(page, tmp_path)
+
+
+def test_the_answer_in_the_readme_is_that_of_its_command() -> None:
+    """It is that of docs/graph_visualize.md, which is tried."""
+    answer = re.search(r"The demo ends like this:\n\n((?: {4}.*\n)+)", (ROOT / "README.md").read_text())
+    assert answer
+    page = steady((ROOT / "docs" / "graph_visualize.md").read_text())
+    assert steady(answer[1]).replace("out/demo", "out") in page
+    first = re.search(r"[\d.]+ MB", (ROOT / "docs" / "graph_visualize.md").read_text())
+    assert first
+    assert f"   {first[0]}   " in answer[1]
+
+
+def test_the_node_that_the_viewer_needs_is_named() -> None:
+    """The lock file knows what building it needs; vitest, which only its tests need, asks for more."""
+    packages = json.loads((ROOT / "tb_plugin" / "package-lock.json").read_text())["packages"]
+    needed = {packages[f"node_modules/{name}"]["engines"]["node"] for name in ("vite", "rolldown")}
+    assert needed == {"^20.19.0 || >=22.12.0"}
+    places = ("README.md", "CONTRIBUTING.md", "Makefile", "tb_plugin/README.md", "python/msprobe/tensorboard/assets.py")
+    assert [place for place in places if "Node 20.19, 22.12 or newer" not in (ROOT / place).read_text()] == []
 
 
 def commands() -> dict[str, Any]:

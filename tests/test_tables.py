@@ -348,7 +348,7 @@ def test_errors_are_one_line(tmp_path: Path) -> None:
 
 def test_a_frame_without_polars_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "polars", None)
-    with pytest.raises(ImportError, match=r"pip install 'msprobe-rs\[polars\]'"):
+    with pytest.raises(ImportError, match=r"pip install polars"):
         package.open(FILE).nodes()
 
 

@@ -13,7 +13,7 @@ OTHER = "mindstudio-probe"
 
 ADVICE = (
     f"{OTHER} is installed too ({{place}}) and owns the same package `msprobe`, so files of both are mixed; "
-    f"keep one: pip uninstall -y {OTHER} msprobe-rs && pip install msprobe-rs"
+    f"keep one: pip uninstall -y {OTHER} msprobe-rs, then install the one you want again"
 )
 
 

@@ -89,7 +89,7 @@ def _frame(rows: _native.Rows) -> polars.DataFrame:
     try:
         import polars
     except ImportError:
-        raise ImportError("frames need Polars: pip install 'msprobe-rs[polars]'; rows() gives Arrow without it") from None
+        raise ImportError("frames need Polars: pip install polars; rows() gives Arrow without it") from None
     try:
         return polars.DataFrame(rows)
     except _native.EngineError as error:

@@ -58,7 +58,8 @@ def _engine() -> str | None:
     try:
         from msprobe import _native  # noqa: F401
     except ImportError as error:
-        return f"the engine msprobe._native cannot be loaded ({error}); install again: pip install --force-reinstall msprobe-rs"
+        again = "install the wheel again: pip install --force-reinstall --no-deps msprobe_rs-*.whl"
+        return f"the engine msprobe._native cannot be loaded ({error}); {again}"
     return None
 
 

@@ -24,7 +24,7 @@ Examples:
       msprobe-rs export FILE.vis.db --nodes -o nodes.parquet
 
 Tables are written batch by batch, so results may be larger than memory.
-Parquet needs Polars: pip install 'msprobe-rs[polars]'.
+Parquet needs Polars: pip install polars.
 
 Exit status: 0 done, 1 failed, 2 wrong usage.
 """
@@ -55,7 +55,7 @@ def _parquet(rows: _native.Rows, output: Path) -> int:
     try:
         import polars
     except ImportError:
-        raise Refusal("Parquet needs Polars: pip install 'msprobe-rs[polars]', or write .csv or .json") from None
+        raise Refusal("Parquet needs Polars: pip install polars, or write .csv or .json") from None
     scan = getattr(polars, "scan_arrow_c_stream", None)
     partial = output.with_name(f".{output.name}.partial")
     try:

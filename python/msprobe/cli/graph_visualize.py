@@ -145,8 +145,9 @@ def graph_visualize(
 ) -> int:
     """Compare two dumps, or show one, and write the *.vis.db that TensorBoard opens.
 
-    DIR is the dump of one rank (dump.json, construct.json, stack.json), a folder of ranks (rank0, rank1, ...) or a folder
-    of steps (step0, step1, ...). Long options may be shortened (--target), values may be attached (-tp=DIR).
+    DIR is the dump of one rank (dump.json, construct.json, stack.json), a folder of ranks (rank0, rank1, ...; proc4711
+    of a single process, which counts as rank 0) or a folder of steps (step0, step1, ...). Long options may be shortened
+    (--target), values may be attached (-tp=DIR).
     """
     from msprobe.cli.request import Merge, Options
     from msprobe.cli.run import run

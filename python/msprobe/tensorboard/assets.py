@@ -23,7 +23,7 @@ export function render() {
 """
 HOW_TO_BUILD = (
     "This copy of msprobe-rs was built without its front end, so the viewer is missing.\n\n"
-    "In the source tree, build it (Node 20 or newer) and install again:\n"
+    "In the source tree, build it (Node 20.19, 22.12 or newer) and install again:\n"
     "    make plugin && pip install .\n\n"
     "Until then, `msprobe-rs report FILE.vis.db` prints the answer in the terminal."
 )
