@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -32,6 +33,8 @@ def place(tmp_path: Path) -> Path:
     shutil.copy(RESULT, tmp_path / "out" / "compare_1.vis.db")
     (tmp_path / "text.vis.db").write_text("hello\n")
     (tmp_path / "empty.vis.db").touch()
+    shutil.copy(tmp_path / "dump" / "dump.json", tmp_path / "my dump.json")
+    (tmp_path / "answer.json").write_text('{"schema": 1, "exit_status": 0}\n')
     (tmp_path / "cut.vis.db").write_bytes(RESULT.read_bytes()[:100_000])
     with sqlite3.connect(tmp_path / "other.vis.db") as database:
         database.execute("CREATE TABLE something (else_)")
@@ -58,8 +61,19 @@ def refused(msprobe: Command, place: Path, *words: str, status: int = 1) -> str:
         ("out/compare_2.vis.db", "out/compare_2.vis.db: no such file; in out there is out/compare_1.vis.db"),
         ("nowhere/x.vis.db", "nowhere/x.vis.db: no such file"),
         ("out", "out: is a folder; name the file in it: out/compare_1.vis.db"),
-        ("dump", "dump: is a folder; a dump, not a result; make one: msprobe-rs graph_visualize -tp dump -gp GOLDEN -o out"),
-        ("steps", "steps: is a folder; a dump, not a result; make one: msprobe-rs graph_visualize -tp steps -gp GOLDEN -o out"),
+        ("dump", "dump: is a dump, not a result; make one: msprobe-rs graph_visualize -tp dump -gp GOLDEN -o out"),
+        ("steps", "steps: is a dump, not a result; make one: msprobe-rs graph_visualize -tp steps -gp GOLDEN -o out"),
+        ("steps/step0", "steps/step0: is a dump, not a result; make one: msprobe-rs graph_visualize -tp steps/step0 -gp GOLDEN -o out"),
+        (
+            "dump/dump.json",
+            "dump/dump.json: is a file of a dump, not a result; make one: msprobe-rs graph_visualize -tp dump -gp GOLDEN -o out",
+        ),
+        (
+            "dump/stack.json",
+            "dump/stack.json: is a file of a dump, not a result; make one: msprobe-rs graph_visualize -tp dump -gp GOLDEN -o out",
+        ),
+        ("my dump.json", "my dump.json: is a file of a dump, not a result; make one: msprobe-rs graph_visualize -tp . -gp GOLDEN -o out"),
+        ("answer.json", "answer.json: is not a SQLite database, so no *.vis.db file"),
         ("nothing", "nothing: is a folder; name a *.vis.db file"),
         ("text.vis.db", "text.vis.db: is not a SQLite database, so no *.vis.db file"),
         ("other.vis.db", "other.vis.db: has no table tb_nodes, so it is no *.vis.db file of msProbe 26.2 or this tool"),
@@ -102,6 +116,32 @@ def test_what_is_no_dump(words: str, told: str, msprobe: Command, place: Path) -
     assert refused(msprobe, place, "graph_visualize", *words.split(), "-o", "new") == told
 
 
+OLDER = ["-f", "pytorch", "graph", "-i", "compare.json", "-o", "new"]
+
+
+@pytest.mark.parametrize(
+    ("paths", "told"),
+    [
+        ({"npu_path": "missing"}, "npu_path missing: no such folder; name the folder of a rank, of ranks or of steps"),
+        (
+            {"npu_path": "dump", "bench_path": "missing"},
+            "bench_path missing: no such folder; name the folder of a rank, of ranks or of steps",
+        ),
+        ({"npu_path": "dump", "bench_path": "runs"}, "bench_path runs: holds two runs; name runs/target and runs/golden"),
+        ({"npu_path": ""}, "npu_path is empty; give a folder"),
+    ],
+)
+def test_the_older_form_names_its_own_words(paths: dict[str, str], told: str, msprobe: Command, place: Path) -> None:
+    (place / "compare.json").write_text(json.dumps(paths))
+    assert refused(msprobe, place, *OLDER) == told
+
+
+def test_the_older_form_warns_in_its_own_words(msprobe: Command, place: Path) -> None:
+    (place / "compare.json").write_text(json.dumps({"npu_path": "dump"}))
+    done = msprobe(*OLDER, "-f", "-lm", cwd=place)
+    assert (done.status, done.err) == (0, "warning: -f, -lm without bench_path has no effect\n")
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -110,6 +150,12 @@ def test_what_is_no_dump(words: str, told: str, msprobe: Command, place: Path) -
         ("dump", "dump is no command; to look at it: msprobe-rs graph_visualize -tp dump -o out;"),
         ("graph_visualize -tp dump", "-o/--output_path is missing; see msprobe-rs graph_visualize --help"),
         ("graph_visualize --taget dump", "unknown option --taget (did you mean --target_path?); see msprobe-rs graph_visualize --help"),
+        ("graph_visualize --tp my/dump -gp dump -o new", "--tp: 'my/dump' is no whole number (did you mean -tp?); see msprobe-rs "),
+        ("graph_visualize --tp=my/dump -o new", "--tp: 'my/dump' is no whole number (did you mean -tp?); see msprobe-rs "),
+        ("graph_visualize -tp dump -o new --tp", "--tp needs a value (did you mean -tp?); see msprobe-rs "),
+        ("graph_visualize -tp dump -o new --pp a", "--pp: 'a' is no whole number; see msprobe-rs "),
+        ("graph_visualize -tp dump --o new", "--o could be -o, --output_path, --overflow_check, --order; see msprobe-rs "),
+        ("graph_visualize --gp dump -tp dump -o new", "unknown option --gp (did you mean -gp?); see msprobe-rs "),
         ("graph_visualize -tp dump -o new --jobs 0", "--jobs: 0 is less than 1;"),
         ("graph_visualize -tp dump -o new --noise-twin dump", "--noise-twin needs -gp"),
         ("report", "FILE.vis.db is missing; see msprobe-rs report --help"),
@@ -123,10 +169,14 @@ def test_what_is_no_dump(words: str, told: str, msprobe: Command, place: Path) -
         ),
         ("export out/compare_1.vis.db -o x.html --rank 0", "-o x.html: a page shows all of the file;"),
         ("mapping suggest -tp dump", "-gp/--golden_path is missing;"),
+        ("mapping -tp dump -gp 'a b'", "mapping does one thing, suggest: msprobe-rs mapping suggest -tp dump -gp 'a b'"),
+        ("mapping -o m.yaml --gol=x", "mapping does one thing, suggest: msprobe-rs mapping suggest -tp DIR -gp x -o m.yaml"),
+        ("mapping sugest -tp a -gp b", "mapping sugest: there is only mapping suggest: msprobe-rs mapping suggest -tp a -gp b"),
+        ("mapping", "mapping does one thing, suggest: msprobe-rs mapping suggest -tp DIR -gp DIR"),
     ],
 )
 def test_wrong_usage(words: str, told: str, msprobe: Command, place: Path) -> None:
-    assert refused(msprobe, place, *words.split(), status=2).startswith(told)
+    assert refused(msprobe, place, *shlex.split(words), status=2).startswith(told)
 
 
 @pytest.mark.parametrize("file", ["missing", "text.vis.db", "dump/dump.json"])

@@ -115,13 +115,16 @@ def normalise(words: Sequence[str], options: Iterable[Option]) -> list[str]:
             if line[at + len(following)].text == "--":
                 break
             following.append(line[at + len(following)].text)
-        values = _values(word.option, word.attached, following)
+        try:
+            values = _values(word.option, word.attached, following)
+            if HELP in word.option.spellings:
+                return [HELP]
+            for value in values:
+                word.option.check(value)
+        except UsageProblem as problem:
+            raise UsageProblem(f"{problem}{_with_one_dash(word, table)}") from None
         if word.attached is None:
             at += len(values)
-        if HELP in word.option.spellings:
-            return [HELP]
-        for value in values:
-            word.option.check(value)
         given[word.option.canonical] = values or ([NO_VALUE] if word.option.takes is Takes.ONE_OR_NONE else [])
     if unknown:
         raise UsageProblem(f"unknown option {unknown[0]}{_similar(unknown[0], table)}")
@@ -154,7 +157,8 @@ def _option_or_value(text: str, table: dict[str, Option]) -> _Word:
     if not text.startswith("--") and text[:2] in table:
         found[text[:2]] = (table[text[:2]], text[2:])
     if len({id(option) for option, _ in found.values()}) > 1:
-        raise UsageProblem(f"{name} could be {', '.join(found)}")
+        one_dash = [name[1:]] if name[1:] in table else []
+        raise UsageProblem(f"{name} could be {', '.join([*one_dash, *found])}")
     if found:
         return _Word(text, *found[min(found)])
     if NEGATIVE_NUMBER.fullmatch(text) or " " in text:
@@ -173,6 +177,12 @@ def _values(option: Option, attached: str | None, following: list[str]) -> list[
     if not values and option.takes is not Takes.ONE_OR_NONE:
         raise UsageProblem(f"{'/'.join(option.spellings)} needs a value")
     return values
+
+
+def _with_one_dash(word: _Word, table: dict[str, Option]) -> str:
+    """What was meant, if another option is spelt so with one dash: `--tp` is a size, `-tp` a folder."""
+    meant = word.text.partition("=")[0].removeprefix("-")
+    return f" (did you mean {meant}?)" if table.get(meant, word.option) is not word.option else ""
 
 
 def _similar(text: str, table: Iterable[str]) -> str:

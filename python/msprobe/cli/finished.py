@@ -9,6 +9,8 @@ from msprobe.cli.exits import Exit, Refusal
 from msprobe.cli.request import on_disk
 
 DUMP = ("dump.json", "construct.json", "stack.json")
+HEAD = 4096
+"""Bytes in which a file of a dump says what it is."""
 SHOWN = 3
 """Files that are named at most."""
 
@@ -23,9 +25,12 @@ def check_one(words: list[str]) -> None:
 
 
 def check(path: str) -> None:
-    """Raises a `Refusal` that says what to do for a path that is no file. What is in a file the engine knows better."""
+    """Raises a `Refusal` that says what to do for a path that is no result. What is in a result the engine knows better."""
     if os.path.isdir(on_disk(path)):  # noqa: PTH112 - pathlib calls the same
-        raise Refusal(f"{path}: is a folder; {_advice(Path(os.fsdecode(on_disk(path))))}")
+        raise Refusal(f"{path}: {_advice(Path(os.fsdecode(on_disk(path))))}")
+    if _is_file_of_dump(Path(os.fsdecode(on_disk(path)))):
+        dump = os.path.dirname(path) or "."  # noqa: PTH120 - as typed
+        raise Refusal(f"{path}: is a file of a dump, not a result; {_make_one(dump)}")
     if not os.path.exists(on_disk(path)):  # noqa: PTH110
         folder = Path(os.fsdecode(on_disk(path))).parent
         files = _files(folder)
@@ -35,10 +40,16 @@ def check(path: str) -> None:
 
 def _advice(folder: Path) -> str:
     if files := _files(folder):
-        return f"name a file in it (newest: {files[0]})" if len(files) > 1 else f"name the file in it: {files[0]}"
+        return f"is a folder; name {f'a file in it (newest: {files[0]})' if len(files) > 1 else f'the file in it: {files[0]}'}"
     if _is_dump(folder):
-        return f"a dump, not a result; make one: msprobe-rs graph_visualize -tp {folder} -gp GOLDEN -o out"
-    return "name a *.vis.db file"
+        return f"is a dump, not a result; {_make_one(str(folder))}"
+    return "is a folder; name a *.vis.db file"
+
+
+def _make_one(dump: str) -> str:
+    from shlex import quote
+
+    return f"make one: msprobe-rs graph_visualize -tp {quote(dump)} -gp GOLDEN -o out"
 
 
 def _files(folder: Path) -> list[Path]:
@@ -59,3 +70,15 @@ def _is_dump(folder: Path) -> bool:
     return any((folder / name).is_file() for name in DUMP) or any(
         inside.name.startswith(("rank", "step", "proc")) and inside.is_dir() for inside in folder.iterdir()
     )
+
+
+def _is_file_of_dump(file: Path) -> bool:
+    """JSON, with the name or the head of such a file."""
+    try:
+        if not file.is_file():
+            return False
+        with file.open("rb") as opened:
+            head = opened.read(HEAD).lstrip()
+    except OSError:
+        return False
+    return head.startswith(b"{") and (file.name in DUMP or (b'"dump_data_dir"' in head and b'"task"' in head))

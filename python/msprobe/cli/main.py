@@ -69,6 +69,10 @@ def _command(words: list[str]) -> tuple[Any, str, list[str]]:
         program: Any = typer.main.get_command(app(name))
         command, prog_name = program.commands[name], f"{prog_name} {older or name}"
         words = argv.normalise(rest, options_of(command.params))
+        if name == "mapping":
+            from msprobe.cli import mapping
+
+            mapping.check_action(words)
         if "--" in words and COMMANDS[name].reads_result:
             from msprobe.cli import finished
 

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from msprobe.cli.exits import Exit, Refusal
+
 EXAMPLES = """\
 Examples:
   propose, read, correct, use:
@@ -17,8 +19,27 @@ Examples:
 Exit status: 0 done, 1 failed, 2 wrong usage.
 """
 
+SUGGEST = "suggest"
+
 INPUT = "Dumps"
 OUTPUT = "Output"
+
+
+def whole(target: str, golden: str, output: str) -> str:
+    """The command that was meant."""
+    from shlex import join
+
+    words = ["msprobe-rs", "mapping", SUGGEST, "-tp", target, "-gp", golden]
+    return join([*words, "-o", output] if output else words)
+
+
+def check_action(words: list[str]) -> None:
+    """Raises a `Refusal` with the whole command if nothing says what to do; `words` are normalised."""
+    if "--" in words or "--help" in words:
+        return
+    given = dict(word.split("=", 1) for word in words)
+    command = whole(given.get("--target_path", "DIR"), given.get("--golden_path", "DIR"), given.get("--output_path", ""))
+    raise Refusal(f"mapping does one thing, {SUGGEST}: {command}", Exit.USAGE)
 
 
 def mapping(
@@ -38,11 +59,10 @@ def mapping(
     it is. Of several ranks or steps the first that both dumps have is looked at.
     """
     from msprobe.cli import log
-    from msprobe.cli.exits import Exit, Refusal
     from msprobe.cli.request import no_dump
 
-    if action != "suggest":
-        raise Refusal(f"mapping {action}: there is only mapping suggest", Exit.USAGE)
+    if action != SUGGEST:
+        raise Refusal(f"mapping {action}: there is only mapping {SUGGEST}: {whole(target_path, golden_path, output_path)}", Exit.USAGE)
     if output_path and not output_path.endswith((".yaml", ".yml")):
         raise Refusal(f"-o {output_path}: a layer mapping is a .yaml file", Exit.USAGE)
     from msprobe import _native

@@ -66,7 +66,7 @@ def graph(
     ] = False,
 ) -> int:
     """The older form of graph_visualize: the paths stand in a JSON file."""
-    from msprobe.cli.request import Merge, Options
+    from msprobe.cli.request import Merge, Options, Spelling
     from msprobe.cli.run import run
 
     paths = _read(input_path)
@@ -81,6 +81,7 @@ def graph(
             overflow_check=overflow_check,
             fuzzy_match=fuzzy_match,
             tensor_log=paths["is_print_compare_log"],
+            spelling=Spelling("npu_path", "bench_path", "-f"),
             merge=Merge(*([side[name] for side in sides if name in side] for name in ("rank_size", "tp", "pp", "vpp", "order")))
             if paths["npu"]
             else Merge(),

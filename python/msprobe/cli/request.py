@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from msprobe.cli.exits import Exit, Refusal
 
@@ -24,6 +25,14 @@ class Merge:
         """The options that were given, as typed."""
         values = vars(self)
         return [f"--{name}" for name in values if values[name]]
+
+
+class Spelling(NamedTuple):
+    """How the user has called what messages speak of."""
+
+    target: str = "-tp"
+    golden: str = "-gp"
+    fuzzy_match: str = "-fm"
 
 
 @dataclass(repr=False)
@@ -49,6 +58,7 @@ class Options:
     progress_log: bool = False
     algorithms: str = ""
     """Folder of the user's `alg_*.py` files."""
+    spelling: Spelling = field(default_factory=Spelling)
 
 
 NOT_YET = "{} is not supported by this version yet; run without it"
@@ -87,7 +97,8 @@ def no_dump(path: str) -> str:
 
 def check_folders(options: Options) -> None:
     """Raises a `Refusal` for a dump that is no folder, before anything is begun."""
-    for option, path in (("-tp", options.target), ("-gp", options.golden), ("--noise-twin", options.noise_twin)):
+    called = options.spelling
+    for option, path in ((called.target, options.target), (called.golden, options.golden), ("--noise-twin", options.noise_twin)):
         name = on_disk(path)
         if option == "--noise-twin" and os.path.isfile(name):  # noqa: PTH113
             with open(name, "rb") as file:  # noqa: PTH123
@@ -116,12 +127,13 @@ def check(options: Options) -> Iterator[str]:
         raise Refusal(NOT_YET.format("merging ranks (--rank_size)"))
     if options.file_type == "json" and options.golden:
         raise Refusal("--file_type json exports one merged run; leave -gp out, or use --file_type db")
-    matching = {"--match align": options.align, "-fm": options.fuzzy_match, "-lm": options.layer_mapping is not None}
+    called = options.spelling
+    matching = {"--match align": options.align, called.fuzzy_match: options.fuzzy_match, "-lm": options.layer_mapping is not None}
     given = [option for option in matching if matching[option]]
     if options.align and len(given) > 1:
         raise Refusal(f"--match align goes without {' and '.join(given[1:])}; use one of them", Exit.USAGE)
     if given and not options.golden:
-        yield f"{', '.join(given)} without -gp has no effect"
+        yield f"{', '.join(given)} without {called.golden} has no effect"
     if options.algorithms and not options.golden:
         yield "--algorithms without -gp has no effect"
     if options.fail_on and not options.golden:
@@ -142,8 +154,8 @@ def to_json(options: Options, stamp: str) -> str:
     """
     return json.dumps(
         {
-            "target": _path("-tp", options.target),
-            "golden": _path("-gp", options.golden) if options.golden else None,
+            "target": _path(options.spelling.target, options.target),
+            "golden": _path(options.spelling.golden, options.golden) if options.golden else None,
             "output": _path("-o", options.output),
             "stamp": stamp,
             "overflow_check": options.overflow_check,
