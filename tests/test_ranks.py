@@ -170,3 +170,18 @@ def test_the_rank_that_is_left_of_several_is_named(tmp_path: Path, run: Run) -> 
     (tmp_path / "t/rank1/construct.json").unlink()
     done = run(tmp_path / "t")
     assert (done.status, done.out.splitlines()[0].split("   ")[:2]) == (3, ["target", "step0/rank0"])
+
+
+@pytest.mark.parametrize(
+    ("folders", "others"),
+    [
+        ([f"step{step}/rank0" for step in range(3)], "step1/rank0, step2/rank0"),
+        ([f"rank{rank}" for rank in range(6)], "step0/rank1, step0/rank2, step0/rank3 and 2 more"),
+    ],
+)
+def test_where_nothing_can_be_used_all_are_named(folders: list[str], others: str, run: Run, tmp_path: Path) -> None:
+    for folder in folders:
+        (write(tmp_path / "dump" / folder) / "dump.json").write_text("{")
+    line = run.refused(tmp_path / "dump")
+    assert line.startswith(f"error: {tmp_path}/dump/{folders[0]}/dump.json: not valid JSON at byte 1")
+    assert line.endswith(f" (nor could {others} be used)")

@@ -116,6 +116,37 @@ def test_what_is_no_dump(words: str, told: str, msprobe: Command, place: Path) -
     assert refused(msprobe, place, "graph_visualize", *words.split(), "-o", "new") == told
 
 
+WANTED = "name the folder of a rank, of ranks or of steps"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (
+            "-tp a/step1 -gp b",
+            "a/step1: is a folder of ranks, but b is a folder of steps; name two of the same kind, such as a/step1 and b/step1",
+        ),
+        (
+            "-tp a -gp b/step0",
+            "a: is a folder of steps, but b/step0 is a folder of ranks; name two of the same kind, such as a/step0 and b/step0",
+        ),
+        (
+            "-tp a/step1/rank1 -gp b",
+            "a/step1/rank1: is one rank, but b is a folder of steps; name two of the same kind, such as a/step1/rank1 and b/step1/rank1",
+        ),
+        ("-tp a/step1/rank1 -gp out", f"out: holds no dump, but a finished result (compare_1.vis.db); {WANTED}"),
+        ("-tp texts", f"texts: holds no dump; {WANTED}"),
+    ],
+)
+def test_folders_that_do_not_fit_say_which_do(words: str, told: str, msprobe: Command, place: Path) -> None:
+    for folder in ("a/step0/rank0", "a/step0/rank1", "a/step1/rank0", "a/step1/rank1"):
+        write(place / folder)
+        write(place / folder.replace("a", "b", 1))
+    (place / "texts").mkdir()
+    (place / "texts" / "readme.txt").touch()
+    assert refused(msprobe, place, "graph_visualize", *words.split(), "-o", "new") == told
+
+
 OLDER = ["-f", "pytorch", "graph", "-i", "compare.json", "-o", "new"]
 
 

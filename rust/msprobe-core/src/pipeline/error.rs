@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
+use super::layout::Kind;
 use crate::text::message::system;
+
+const WANTED: &str = "name the folder of a rank, of ranks or of steps";
 
 /// Error of a whole run.
 #[derive(Debug, thiserror::Error)]
@@ -17,13 +20,13 @@ pub enum Error {
         source: std::io::Error,
     },
     /// An input is a file.
-    #[error("{}: not a folder; name the folder of a rank, of ranks or of steps", path.display())]
+    #[error("{}: not a folder; {WANTED}", path.display())]
     NotAFolder {
         /// The file.
         path: PathBuf,
     },
     /// An input folder is empty.
-    #[error("{}: the folder is empty; name the folder of a rank, of ranks or of steps", path.display())]
+    #[error("{}: the folder is empty; {WANTED}", path.display())]
     EmptyFolder {
         /// The folder.
         path: PathBuf,
@@ -76,13 +79,27 @@ pub enum Error {
         /// Rank of the golden side.
         golden: PathBuf,
     },
+    /// A folder of plain files, none of which is one of a dump.
+    #[error("{}: holds no dump{}; {WANTED}", path.display(), instead(results))]
+    NoDump {
+        /// The folder.
+        path: PathBuf,
+        /// Finished results that lie in it.
+        results: Vec<String>,
+    },
     /// One input holds a rank, the other ranks or steps.
-    #[error("{} and {} are different kinds of folders (rank, ranks, steps); name two of the same kind", target.display(), golden.display())]
+    #[error("{}: is {target_is}, but {} is {golden_is}; name two of the same kind{}", target.display(), golden.display(), such_as(fitting.as_ref()))]
     DifferentLayouts {
         /// The target.
         target: PathBuf,
+        /// What the target is.
+        target_is: Kind,
         /// The golden side.
         golden: PathBuf,
+        /// What the golden side is.
+        golden_is: Kind,
+        /// Two of the same kind: one of these and a part of the other.
+        fitting: Option<(PathBuf, PathBuf)>,
     },
     /// Nothing to compare.
     #[error("{} and {} have no {what} in common", target.display(), golden.display())]
@@ -130,16 +147,30 @@ impl Error {
 /// What to name instead of a folder of folders that do not fit.
 fn no_ranks(dumps: usize) -> String {
     match dumps {
-        0 => "name the folder of a rank, of ranks or of steps".into(),
+        0 => WANTED.into(),
         1 => "1 of them looks like a dump: name it".into(),
         _ => format!("{dumps} of them look like dumps: name one of them"),
     }
 }
 
+/// What lies in a folder instead of a dump.
+fn instead(results: &[String]) -> String {
+    match results {
+        [] => String::new(),
+        [only] => format!(", but a finished result ({only})"),
+        [first, rest @ ..] => format!(", but finished results ({first} and {} more)", rest.len()),
+    }
+}
+
+/// Folders that would do, behind what is wanted.
+fn such_as(fitting: Option<&(PathBuf, PathBuf)>) -> String {
+    fitting.map_or_else(String::new, |(target, golden)| format!(", such as {} and {}", target.display(), golden.display()))
+}
+
 /// Why an input folder cannot be opened.
 fn no_input(source: &std::io::Error) -> String {
     match source.kind() {
-        std::io::ErrorKind::NotFound => "no such folder; name the folder of a rank, of ranks or of steps".to_owned(),
+        std::io::ErrorKind::NotFound => format!("no such folder; {WANTED}"),
         _ => format!("cannot be opened: {}", system(source)),
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! | folder | layout |
 //! |---|---|
-//! | has `dump_tensor_data`, or one of the three JSON files, or only plain files | one rank |
+//! | has `dump_tensor_data`, or one of the three JSON files | one rank |
 //! | sub-folders `rank` / `rank<n>` | ranks |
 //! | one sub-folder `proc<pid>` (a run without a launcher) | ranks, counted as rank 0 |
 //! | sub-folders `step` / `step<n>` | steps of ranks |
@@ -11,6 +11,7 @@
 //! it may be a rank with a misspelt name whose data would go missing.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -44,8 +45,8 @@ pub struct StepDir {
     pub ranks: Vec<RankDir>,
 }
 
-/// What an input folder is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What an input folder is; the smaller ones lie in the larger ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// The folder of one rank.
     Single,
@@ -53,6 +54,16 @@ pub enum Kind {
     Ranks,
     /// A folder of steps.
     Steps,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Kind::Single => "one rank",
+            Kind::Ranks => "a folder of ranks",
+            Kind::Steps => "a folder of steps",
+        })
+    }
 }
 
 /// An input folder, looked through.
@@ -64,6 +75,44 @@ pub struct Layout {
     pub steps: Vec<StepDir>,
     /// Entries that were passed over, for a warning each.
     pub ignored: Vec<String>,
+}
+
+impl Layout {
+    /// The folder itself.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        let first = &self.steps[0].path;
+        match self.kind {
+            Kind::Steps => first.parent().unwrap_or(first),
+            _ => first,
+        }
+    }
+
+    /// The folder in this one that is of the same kind as `other`, which is of a smaller one: the one of the same numbers, where `other`'s
+    /// names have numbers, else the first.
+    #[must_use]
+    pub fn part_like(&self, other: &Layout) -> Option<PathBuf> {
+        if self.kind <= other.kind {
+            return None;
+        }
+        let folder = match other.kind {
+            Kind::Single => other.root().parent(),
+            _ => Some(other.root()),
+        };
+        let step = number_of(folder, "step");
+        let fits = |known: Option<u64>, asked: Option<u64>| known.is_none() || asked.is_none() || known == asked;
+        let found = self.steps.iter().find(|known| !known.ranks.is_empty() && fits(known.number, step))?;
+        if other.kind == Kind::Ranks {
+            return Some(found.path.clone());
+        }
+        let rank = number_of(Some(other.root()), "rank");
+        found.ranks.iter().find(|known| fits(known.number, rank)).map(|rank| rank.path.clone())
+    }
+}
+
+/// The number that the name of a folder has behind `prefix`.
+fn number_of(folder: Option<&Path>, prefix: &str) -> Option<u64> {
+    Label::of(&folder?.file_name()?.to_string_lossy(), prefix).number()
 }
 
 /// The files every rank folder has; one of them makes a folder a rank.
@@ -138,9 +187,11 @@ pub fn read(path: &Path) -> Result<Layout, Error> {
     if found.folders.is_empty() && found.files.is_empty() {
         return Err(Error::EmptyFolder { path: path.to_owned() });
     }
-    let is_rank = found.folders.is_empty()
-        || found.folders.iter().any(|f| f == "dump_tensor_data")
-        || found.files.iter().any(|f| RANK_FILES.contains(&f.as_str()));
+    let is_rank = found.folders.iter().any(|f| f == "dump_tensor_data") || found.files.iter().any(|f| RANK_FILES.contains(&f.as_str()));
+    if !is_rank && found.folders.is_empty() {
+        let results = found.files.into_iter().filter(|file| file.ends_with(".vis.db")).collect();
+        return Err(Error::NoDump { path: path.to_owned(), results });
+    }
     if is_rank {
         let rank = RankDir { number: None, path: path.to_owned() };
         let step = StepDir { number: None, path: path.to_owned(), ranks: vec![rank] };
@@ -262,9 +313,45 @@ mod tests {
 
     #[test]
     fn one_rank() {
-        for paths in [&["dump.json", "kernel/"][..], &["a.txt"], &["dump_tensor_data/"]] {
+        for paths in [&["dump.json", "kernel/"][..], &["stack.json", "a.txt"], &["dump_tensor_data/"]] {
             assert_eq!(read(tree(paths).path()).unwrap().kind, Kind::Single, "{paths:?}");
         }
+    }
+
+    #[test]
+    fn plain_files_are_no_dump() {
+        for (paths, told) in [
+            (&["a.txt"][..], "holds no dump; name the folder of a rank, of ranks or of steps"),
+            (&["b.vis.db"], "holds no dump, but a finished result (b.vis.db); name the folder of a rank, of ranks or of steps"),
+            (
+                &["a.txt", "d.vis.db", "b.vis.db", "c.vis.db"],
+                "holds no dump, but finished results (b.vis.db and 2 more); name the folder of a rank, of ranks or of steps",
+            ),
+        ] {
+            let root = tree(paths);
+            assert_eq!(read(root.path()).unwrap_err().to_string(), format!("{}: {told}", root.path().display()));
+        }
+    }
+
+    #[test]
+    fn the_part_of_a_larger_folder_that_fits_another_is_the_one_of_its_numbers() {
+        let steps = tree(&["step0/rank0/", "step0/rank1/", "step3/rank0/", "step3/rank1/", "step5/"]);
+        let large = read(steps.path()).unwrap();
+        let below = |path: &str| Some(steps.path().join(path));
+        for (paths, small, fitting) in [
+            (&["step3/rank0/", "step3/rank1/"][..], "step3", below("step3")),
+            (&["step4/rank0/", "step4/rank1/"], "step4", None),
+            (&["step5/rank0/", "step5/rank1/"], "step5", None),
+            (&["x/rank0/", "x/rank1/"], "x", below("step0")),
+            (&["step3/rank1/dump.json"], "step3/rank1", below("step3/rank1")),
+            (&["step3/rank7/dump.json"], "step3/rank7", None),
+            (&["x/rank1/dump.json"], "x/rank1", below("step0/rank1")),
+            (&["x/dump.json"], "x", below("step0/rank0")),
+        ] {
+            let root = tree(paths);
+            assert_eq!(large.part_like(&read(&root.path().join(small)).unwrap()), fitting, "{paths:?}");
+        }
+        assert_eq!(large.part_like(&large), None);
     }
 
     #[test]

@@ -54,7 +54,10 @@ pub fn compare(target: &Layout, golden: &Layout) -> Result<Plan, Error> {
         return Ok(Plan { pairs: vec![pair], ..Plan::default() });
     }
     if target.kind != golden.kind {
-        return Err(Error::DifferentLayouts { target: root(target), golden: root(golden) });
+        let (t, g) = (target.root().to_owned(), golden.root().to_owned());
+        let part_of_golden = || golden.part_like(target).map(|part| (t.clone(), part));
+        let fitting = target.part_like(golden).map(|part| (part, g.clone())).or_else(part_of_golden);
+        return Err(Error::DifferentLayouts { target: t, target_is: target.kind, golden: g, golden_is: golden.kind, fitting });
     }
     let mut plan = Plan::default();
     if target.kind == Kind::Steps {
@@ -67,9 +70,10 @@ pub fn compare(target: &Layout, golden: &Layout) -> Result<Plan, Error> {
         common_steps += 1;
         pair_ranks(t, g, &mut plan);
     }
+    let nothing = |what| Err(Error::NothingInCommon { what, target: target.root().to_owned(), golden: golden.root().to_owned() });
     match common_steps {
-        0 => Err(Error::NothingInCommon { what: "step", target: root(target), golden: root(golden) }),
-        _ if plan.pairs.is_empty() => Err(Error::NothingInCommon { what: "rank", target: root(target), golden: root(golden) }),
+        0 => nothing("step"),
+        _ if plan.pairs.is_empty() => nothing("rank"),
         _ => Ok(plan),
     }
 }
@@ -113,14 +117,6 @@ fn only_rank(layout: &Layout) -> Option<(Option<u64>, &RankDir)> {
             _ => None,
         },
         _ => None,
-    }
-}
-
-fn root(layout: &Layout) -> std::path::PathBuf {
-    let first = &layout.steps[0].path;
-    match layout.kind {
-        Kind::Steps => first.parent().unwrap_or(first).to_owned(),
-        _ => first.clone(),
     }
 }
 
@@ -170,6 +166,7 @@ mod tests {
         assert_eq!(numbers(&compare(&rank(None), &rank(Some(0))).unwrap()), [(0, 0)]);
         assert!(matches!(compare(&rank(Some(0)), &rank(Some(1))), Err(Error::DifferentNumbers { .. })));
         let two = layout(Kind::Ranks, vec![step(None, &[Some(0), Some(1)])]);
-        assert!(matches!(compare(&two, &single), Err(Error::DifferentLayouts { .. })));
+        let told = compare(&two, &single).unwrap_err().to_string();
+        assert_eq!(told, "sNone: is a folder of ranks, but sNone is one rank; name two of the same kind, such as sNone/Some(0) and sNone");
     }
 }

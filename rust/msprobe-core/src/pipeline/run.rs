@@ -353,7 +353,13 @@ impl State {
         match self.summary.left_out.as_slice() {
             [] => format!("{}: no rank found", target.display()),
             [only] => only.reason.clone(),
-            [first, rest @ ..] => format!("{} (and {} more ranks could not be used)", first.reason, rest.len()),
+            [first, rest @ ..] => {
+                let place =
+                    |left: &LeftOut| left.rank.map_or_else(|| format!("step{}", left.step), |rank| format!("step{}/rank{rank}", left.step));
+                let named: Vec<_> = rest.iter().take(3).map(place).collect();
+                let more = if rest.len() > named.len() { format!(" and {} more", rest.len() - named.len()) } else { String::new() };
+                format!("{} (nor could {}{more} be used)", first.reason, named.join(", "))
+            }
         }
     }
 }
