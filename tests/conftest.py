@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -114,3 +115,12 @@ def run(msprobe: Command, tmp_path: Path) -> Run:
 def rank(tmp_path: Path) -> Path:
     """The folder of a rank with a module and an API in it."""
     return write(tmp_path / "rank")
+
+
+@pytest.fixture(scope="session")
+def validator() -> Any:
+    """The schema of the answer as JSON."""
+    jsonschema = pytest.importorskip("jsonschema", reason="pip install -r requirements/test.txt")
+    schema = json.loads((ROOT / "docs" / "report.schema.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)

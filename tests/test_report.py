@@ -15,7 +15,7 @@ import pytest
 
 from msprobe._native import Viewer
 from msprobe._native import report as native_report
-from tests.conftest import DATA, ROOT, Command, Run, big_data
+from tests.conftest import DATA, Command, Run, big_data
 from tests.recorded import LOSING, unpacked
 
 # What the READMEs beside the dumps say was changed: dump, node, what differs, and where it is looked at.
@@ -201,7 +201,7 @@ def test_the_answer_of_a_run_says_that_there_is_more(msprobe: Command, tmp_path:
     (line,) = (line for line in done.out.splitlines() if line.startswith("runner-up"))
     (file,) = (tmp_path / "out").iterdir()
     shown = [line for line in msprobe("report", file).out.splitlines() if line.startswith("runner-up")]
-    assert (line, len(shown)) == (f"{shown[0]}   1 more: msprobe-rs report {file}", 2)
+    assert (line, len(shown)) == (f"{shown[0]}   2 more: msprobe-rs report {file}", 2)
     # A gradient is named after its module.
     assert "Module.blocks.0.down.Linear.parameters_grad.1 and 1 more gradient   (" in line
     # What there is has been shown: nothing to call.
@@ -359,14 +359,6 @@ def test_what_is_no_result_is_one_line(content: bytes | None, text: str, msprobe
 # The JSON document
 
 
-@pytest.fixture(scope="session")
-def validator() -> Any:
-    jsonschema = pytest.importorskip("jsonschema", reason="pip install -r requirements/test.txt")
-    schema = json.loads((ROOT / "docs" / "report.schema.json").read_text())
-    jsonschema.Draft202012Validator.check_schema(schema)
-    return jsonschema.Draft202012Validator(schema)
-
-
 @pytest.mark.parametrize("words", [(), ("--only", "unmatched"), ("--only", "error", "--top", "2"), ("--top", "0")], ids=" ".join)
 @pytest.mark.parametrize("pair", ["llama_perturbed", "llama_md5", "inplace_relu", "structure_extra_layer", "ms_no_rank", "ms_cnn_nan"])
 def test_the_document_is_as_the_schema_says(pair: str, words: tuple[str, ...], validator: Any, msprobe: Command, tmp_path: Path) -> None:
@@ -461,9 +453,13 @@ def test_a_file_that_keeps_fewer_runner_ups_tells_the_rest_from_its_rows(msprobe
     file = Path(json.loads(done.out)["output"])
     told = [report_file(file, ("--top", str(top))) for top in range(9)]
     assert len(told[-1]["ranks"][0]["runner_ups"]) > 5
+    total = len(report_file(file, ("--top", "1000"))["ranks"][0]["runner_ups"])
     with sqlite3.connect(file) as database:
         database.execute("DELETE FROM msprobe_divergence WHERE kind = 'runner_ups' OR kind = 'runner_up' AND position >= 5")
-    assert [report_file(file, ("--top", str(top))) for top in range(9)] == told
+    found = [report_file(file, ("--top", str(top))) for top in range(9)]
+    assert [one["ranks"][0].pop("runner_ups_total") for one in told] == [total] * 9
+    assert [one["ranks"][0].pop("runner_ups_total", None) is None for one in found] == [True] * 6 + [False] * 3
+    assert found == told
 
 
 def test_the_viewer_begins_on_the_rank_that_parts_first(msprobe: Command, tmp_path: Path) -> None:
@@ -492,15 +488,18 @@ def test_the_viewer_begins_on_the_rank_that_parts_first(msprobe: Command, tmp_pa
 def test_colours_without_a_difference_are_explained(pair: str, told: str, msprobe: Command, tmp_path: Path) -> None:
     """The pairs whose one side is of the coarser type; a pair with a difference needs no explanation."""
     done = msprobe("report", restored(recorded(pair), tmp_path / "x.vis.db"))
-    hint = f"hint     the coloured nodes differ no more than noise, the nearest no more than {told}: docs/noise.md"
+    hint = f"hint     all warnings and errors are within noise, {told} explains the largest of them: docs/noise.md"
     assert [line for line in done.out.splitlines() if line.startswith("hint")] == ([hint] if told else [])
 
 
 def test_colours_without_another_number_are_explained(msprobe: Command, tmp_path: Path) -> None:
     """Checkpointing takes requires_grad from what is computed anew; the numbers stay."""
     told = msprobe("report", restored(recorded("ckpt_reentrant"), tmp_path / "x.vis.db")).out.splitlines()
-    assert any(line.startswith("first difference   none: identical wherever nodes face each other; ") for line in told)
-    assert [line.split("; ")[0] for line in told if line.startswith("hint")] == ["hint     the coloured nodes hold the same numbers"]
+    assert any(
+        line.startswith("first difference   none: identical wherever nodes face each other (report --only unmatched lists the others); ")
+        for line in told
+    )
+    assert [line.split("; ")[0] for line in told if line.startswith("hint")] == ["hint     warnings and errors hold the same numbers"]
 
 
 def test_a_way_that_was_gone_is_not_proposed(msprobe: Command, tmp_path: Path) -> None:

@@ -30,6 +30,13 @@ def test_shares_are_read_at_a_glance(case: dict[str, Any]) -> None:
     assert evidence.share(case["share"]) == case["told"]
 
 
+@pytest.mark.parametrize("case", WORDS["hints"])
+def test_hints_say_what_may_be_wrong_with_the_comparison(case: dict[str, Any]) -> None:
+    told = [difference.shifted(case["calls"])] if case["calls"] else []
+    told += [difference.golden_overflows(case["overflow"])] if case["overflow"] else []
+    assert told == case["told"]
+
+
 def test_elements_are_told_in_words() -> None:
     tensor: dict[str, Any] = {"equal": 0.0, "largest_at": "[3]", "ulp": 2.0, "nan": [1, 0], "infinite": [0, 0]}
     assert evidence.elements(tensor) == (

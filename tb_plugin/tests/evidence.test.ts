@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { hundredths } from '../src/core/digits';
-import { change, told } from '../src/core/evidence';
+import { change, hints, told } from '../src/core/evidence';
 import { text, type TextKey } from '../src/core/i18n';
 import type { Difference, Evidence } from '../src/core/types';
 
@@ -13,6 +13,7 @@ interface Words {
   changes: { row: Evidence; told: string }[];
   shares: { share: number | null; told: string }[];
   evidence: { found: Found; by_statistics: boolean; told: string }[];
+  hints: { calls: Difference['unlike_calls']; overflow: string | null; told: string[] }[];
 }
 
 /** The words that the terminal is held to as well (tests/test_words.py). */
@@ -26,6 +27,11 @@ describe('a first difference is told in the words of the terminal', () => {
   it.each(words.evidence)('$told', ({ found, by_statistics: byStatistics, told: line }) => {
     const side = found.what === 'structure' && found.golden_node === found.node ? 'golden' : 'target';
     expect(told({ ...found, side }, byStatistics, english)).toBe(line);
+  });
+
+  it.each(words.hints)('$told', ({ calls, overflow, told: lines }) => {
+    const found = { unlike_calls: calls, golden_overflow: overflow === null ? null : { id: 1, name: overflow, frame: null } };
+    expect(hints(found, english)).toEqual(lines);
   });
 
   it.each(words.shares.filter((one) => one.share !== null))('$told', (one) => expect(hundredths(one.share ?? NaN, 2)).toBe(one.told));

@@ -48,7 +48,7 @@ describe('texts', () => {
   });
 
   it('are all used', () => {
-    const grouped = /^(status|overflow|kind|comm|problem|key|edit|differs|evidence)\./;
+    const grouped = /^(status|overflow|kind|comm|problem|key|edit|differs|evidence|hint|onlyGolden)\./;
     const idle = Object.keys(TEXTS).filter((key) => !grouped.test(key) && !all.includes(`'${key}'`));
     expect(idle.filter((key) => key !== 'target' && key !== 'golden')).toEqual([]);
   });

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, TypedDict
 
 from msprobe.cli.exits import Exit
-from msprobe.cli.places import Places, place
+from msprobe.cli.places import Places, left_out, place
 
 SCHEMA = 1
 """Version of the JSON document; grows when a field changes its meaning or goes."""
@@ -100,6 +100,7 @@ def lines(summary: Summary, overflow_check: bool = False) -> Iterator[str]:
     where = Places(parts, some=bool(summary["left_out"]))
     kind = [summary["mode"] or summary["task"] or "", summary["target_framework"] or ""]
     yield line("target", str(where), f"{total['target_nodes']:,} nodes", *kind)
+    yield from left_out(summary["left_out"], len(parts))
     if compare:
         framework = summary["golden_framework"] or ""
         shown = framework if framework != summary["target_framework"] else ""
@@ -112,7 +113,9 @@ def lines(summary: Summary, overflow_check: bool = False) -> Iterator[str]:
     if summary["mode"] == "tensor":
         yield line("tensors", *(f"{total[f'tensors_{name}']:,} {name.replace('_', ' ')}" for name in TENSORS))
     if any(levels[level] for level in LEVELS):
-        yield line("overflow", *(f"{levels[level]:,} {level}" for level in LEVELS))
+        from msprobe.cli import difference
+
+        yield line("overflow", *(f"{levels[level]:,} {level}" for level in LEVELS), difference.alarms(report))
     elif overflow_check:
         yield line("overflow", "none")
     if report:
@@ -159,8 +162,10 @@ def _runner_up(report: dict[str, Any], where: Places, output: str) -> Iterator[s
     from msprobe.cli import alike, difference
 
     if others := difference.others(report):
-        (other, count), *rest = others
-        more = f"   {len(rest):,} more: msprobe-rs report {_quoted(output)}" if rest else ""
+        (other, count), *_ = others
+        known, top = difference.runner_ups(report)
+        rest = known - 1 - count
+        more = f"   {rest:,} more: msprobe-rs report {_quoted(output)}{f' --top {known}' if known > top else ''}" if rest else ""
         yield f"runner-up          {difference.heading(other, where, alike.further(count))}{more}"
 
 

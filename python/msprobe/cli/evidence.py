@@ -26,9 +26,16 @@ FACTOR = 10.0
 """From here on a change is told as a factor."""
 
 
+DIGITS = 6
+"""What a person reads of a value."""
+
+MOST_DIGITS = 18
+"""So many tell any two numbers apart, and one more."""
+
+
 def change(row: dict[str, Any]) -> str:
     """What differs, from golden to the target, and by how much."""
-    target, golden = number(row["target"]), number(row["golden"])
+    golden, target = _told_apart(row["golden"], row["target"])
     values = f"{golden} -> {target}"
     if row["statistic"] in DISTANCES:
         name, beside = DISTANCES[row["statistic"]]
@@ -41,12 +48,12 @@ def _by(row: dict[str, Any]) -> str:
     """How far golden and target are apart."""
     if row["broken"]:
         return {"non_finite": "NaN or infinity on one side"}.get(row["broken"], f"another {row['broken']}")
-    noise = f"noise {share(row['noise'], 1)}"
     if row["statistic"] not in DISTANCES and (factor := _factor(row)):
-        return f"x {factor}, {noise}"
+        return f"x {factor}, noise {share(row['noise'], 1)}"
     if row["error"] is None:
-        return f"off by more than any number says, {noise}"
-    return f"off by {share(row['error'])}{SCALES.get(row['statistic'], '')}, {noise}"
+        return f"off by more than any number says, noise {share(row['noise'], 1)}"
+    error, noise = shares(row["error"], row["noise"])
+    return f"off by {error}{SCALES.get(row['statistic'], '')}, noise {noise}"
 
 
 def _factor(row: dict[str, Any]) -> str:
@@ -66,10 +73,36 @@ def share(value: float | None, digits: int = 2) -> str:
     return f"{rounded:,f} %" if rounded == 0 or Decimal("1e-9") <= abs(rounded) < Decimal("1e9") else f"{rounded:e} %"
 
 
-def number(text: str | None) -> str:
+def shares(error: float | None, noise: float) -> tuple[str, str]:
+    """A relative error and the noise beside it, to so many digits that it shows which of them is larger."""
+    told = share(error), share(noise, 1)
+    if error is None:
+        return told
+    for digits in range(2, MOST_DIGITS):
+        if (_percent(told[0]) > _percent(told[1])) == (error > noise):
+            break
+        told = share(error, digits), share(noise, digits)
+    return told
+
+
+def _percent(told: str) -> Decimal:
+    return Decimal(told.removesuffix(" %").replace(",", ""))
+
+
+def _told_apart(golden: str | None, target: str | None) -> tuple[str, str]:
+    """Two values, to so many digits that it shows that they differ."""
+    told = number(golden), number(target)
+    for digits in range(DIGITS + 1, MOST_DIGITS):
+        if told[0] != told[1] or golden == target:
+            break
+        told = number(golden, digits), number(target, digits)
+    return told
+
+
+def number(text: str | None, digits: int = DIGITS) -> str:
     """A statistic, to the digits that a person reads."""
     try:
-        return f"{float(text or ''):.6g}"
+        return f"{float(text or ''):.{digits}g}"
     except ValueError:
         return text or "?"
 

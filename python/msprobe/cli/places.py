@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 
@@ -11,6 +11,19 @@ def place(part: Mapping[str, Any]) -> str:
     """`step0/rank1`, or `step0` for a whole step."""
     step, rank = part["step"], part["rank"]
     return f"step{step}" if rank is None else f"step{step}/rank{rank}"
+
+
+TOLD = 3
+"""Reasons that are told of ranks and steps that were left out."""
+
+
+def left_out(missing: Sequence[Mapping[str, Any]], read: int) -> Iterator[str]:
+    """What is missing from a result beside the `read` ranks that are in it, and why."""
+    for at, one in enumerate(missing[:TOLD]):
+        title = f"left out {len(missing):,} of {len(missing) + read:,}: " if at == 0 else " " * len("left out ")
+        yield f"{title}{place(one)}: {one['reason']}"
+    if more := len(missing) - TOLD if len(missing) > TOLD else 0:
+        yield f"{' ' * len('left out ')}and {more:,} more"
 
 
 class Places:

@@ -11,7 +11,7 @@ import typer
 from msprobe.cli import alike, difference, finished, gate, log
 from msprobe.cli.answer import LEVELS, MODES, VERDICTS, failure, line
 from msprobe.cli.exits import Exit, Refusal
-from msprobe.cli.places import Places, place
+from msprobe.cli.places import Places, left_out, place
 
 EXAMPLES = """\
 Examples:
@@ -71,7 +71,7 @@ def report(
     if as_json:
         log.answer(text)
     else:
-        for told in lines(answer, Places(answer["ranks"], some=(step, rank) != (None, None))):
+        for told in lines(answer, Places(answer["ranks"], some=bool(answer.get("left_out")) or (step, rank) != (None, None)), only):
             log.answer(log.one_line(told))
     return Exit.DONE if answer["graph_type"] == "build" else gate.status(fail_on, answer["totals"]["verdicts"], answer)
 
@@ -83,17 +83,18 @@ def refused(refusal: Refusal, as_json: bool) -> Refusal:
     return refusal
 
 
-def lines(answer: dict[str, Any], where: Places) -> Iterator[str]:
+def lines(answer: dict[str, Any], where: Places, only: str | None = None) -> Iterator[str]:
     """The answer a person reads first."""
     total, ranks = answer["totals"], answer["ranks"]
     yield line("target", str(where), f"{total['target_nodes']:,} nodes", MODES.get(answer["task"], answer["task"]))
+    yield from left_out(answer.get("left_out", []), len(ranks))
     if answer["graph_type"] != "build":
         yield line("golden", str(where), f"{total['golden_nodes']:,} nodes")
         yield f"matched  {total['matched']:,}   only in target {total['only_target']:,}   only in golden {total['only_golden']:,}"
         verdicts = total["verdicts"]
         yield "verdict  " + "   ".join(f"{verdicts[name]:,} {name.replace('_', ' ')}" for name in VERDICTS)
     if any(total["overflow"].values()):
-        yield "overflow " + "   ".join(f"{total['overflow'][level]:,} {level}" for level in LEVELS)
+        yield line("overflow", *(f"{total['overflow'][level]:,} {level}" for level in LEVELS), difference.alarms(answer))
     if len(ranks) > 1 and answer["graph_type"] != "build":
         for rank in ranks:
             found = rank["first_difference"]
@@ -102,6 +103,12 @@ def lines(answer: dict[str, Any], where: Places) -> Iterator[str]:
     yield from difference.lines(answer, where)
     for other, count in difference.others(answer):
         yield f"runner-up          {difference.heading(other, where, alike.further(count))}"
+    if answer["first_difference"]:
+        known, held = difference.runner_ups(answer)
+        if known > held:
+            yield f"  and {known - held:,} more; --top {known} shows them"
+    if only:
+        yield from _nothing_listed(answer, only)
     for rank in ranks:
         yield from _listed(rank, several=len(ranks) > 1, compared=answer["graph_type"] != "build")
 
@@ -109,7 +116,8 @@ def lines(answer: dict[str, Any], where: Places) -> Iterator[str]:
 def _listed(rank: dict[str, Any], several: bool, compared: bool) -> Iterator[str]:
     """The nodes that `--only` asked for."""
     listed: list[dict[str, Any]] = rank.get("listed", [])
-    if several and listed:
+    golden: list[dict[str, Any]] = rank.get("listed_golden", [])
+    if several and (listed or golden):
         yield place(rank)
     for node, count in alike.gradients(listed):
         words = [node["overflow"] or ""]
@@ -118,3 +126,15 @@ def _listed(rank: dict[str, Any], several: bool, compared: bool) -> Iterator[str
         yield f"  {node['order'] + 1:>8,}  {node['node']}{alike.further(count)}   {'   '.join(word for word in words if word)}"
     if (more := rank.get("listed_total", 0) - len(listed)) > 0:
         yield f"  and {more:,} more; --top shows them"
+    for node, count in alike.gradients(golden):
+        yield f"  {node['order'] + 1:>8,}  {node['node']}{alike.further(count)}   only in golden"
+    if (more := rank.get("listed_golden_total", 0) - len(golden)) > 0:
+        yield f"  and {more:,} more only in golden; --top shows them"
+
+
+def _nothing_listed(answer: dict[str, Any], only: str) -> Iterator[str]:
+    """That there is nothing to list."""
+    if any(rank.get("listed_total") or rank.get("listed_golden_total") for rank in answer["ranks"]):
+        return
+    unasked = "; the run did not look for it: graph_visualize -oc does" if only == "overflow" and not answer["overflow_check"] else ""
+    yield f"--only {only}: none{unasked}"

@@ -42,8 +42,12 @@ def tree(
         int | None,
         typer.Option("--depth", metavar="N", rich_help_panel=LOOK, min=0, help="Levels to show (2, and the way to the first difference)."),
     ] = None,
-    rank: Annotated[int | None, typer.Option("--rank", metavar="N", min=0, rich_help_panel=LOOK, help="This rank (the first).")] = None,
-    step: Annotated[int | None, typer.Option("--step", metavar="N", min=0, rich_help_panel=LOOK, help="This step (the first).")] = None,
+    rank: Annotated[
+        int | None, typer.Option("--rank", metavar="N", min=0, rich_help_panel=LOOK, help="This rank (of the first difference).")
+    ] = None,
+    step: Annotated[
+        int | None, typer.Option("--step", metavar="N", min=0, rich_help_panel=LOOK, help="This step (of the first difference).")
+    ] = None,
     golden: Annotated[
         bool, typer.Option("--golden", rich_help_panel=LOOK, help="The golden tree, with the verdicts of the partners.")
     ] = False,
@@ -57,14 +61,7 @@ def tree(
         finished.check(file)
         text = _native.tree(file, node, depth=depth, golden=golden, step=step, rank=rank, first_difference=True, limit=limit)
     except _native.EngineError as error:
-        status, message = error.args
-        # Nodes that hold the name have been told already.
-        if node and f"no node {node} " in message and "; there are " not in message:
-            from msprobe.cli import near
-
-            meant = near.names(file, node, golden=golden, step=step, rank=rank)
-            message += f"; did you mean {' or '.join(meant)}?" if meant else ""
-        raise refused(Refusal(message, Exit(status)), as_json) from error
+        raise refused(Refusal(error.args[1], Exit(error.args[0])), as_json) from error
     except Refusal as refusal:
         raise refused(refusal, as_json) from None
     if as_json:
@@ -73,6 +70,8 @@ def tree(
     found: dict[str, Any] = json.loads(text)
     lines = found["lines"]
     pointer = COLOURED if sys.stdout.isatty() and not os.environ.get("NO_COLOR") else POINTER
+    if found["places"] > 1:
+        log.answer(f"step {found['step']}, rank {found['rank']} of {found['places']:,} ranks and steps")
     compared = any(line["partner"] for line in lines)
     for line, following in zip(lines, [*lines[1:], None], strict=True):
         words = [line["node"], line["overflow"] or ""]

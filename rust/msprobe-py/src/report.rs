@@ -98,7 +98,8 @@ impl Rows {
     }
 }
 
-/// The tree below a node as JSON: `{"lines": [...], "more": bool}`.
+/// The tree below a node as JSON: `{"step": int, "rank": int, "places": int, "lines": [...], "more": bool}`, of the step and rank where the
+/// runs first part if none is asked for.
 #[pyfunction]
 #[pyo3(signature = (path, node=None, *, depth=None, golden=false, step=None, rank=None, first_difference=false, limit=1000))]
 #[allow(clippy::too_many_arguments)] // the keyword arguments of a Python function
@@ -116,9 +117,10 @@ pub fn tree(
     let shown = Shown { node, depth, first_difference, limit };
     background::answer(py, Duration::ZERO, move |_| {
         let side = if golden { Side::Golden } else { Side::Target };
-        let found =
-            report::first_place(&path, step, rank).and_then(|(step, rank)| report::tree(&path, GraphId { step, rank, side }, &shown));
-        let (lines, more) = found.map_err(|error| Failure::of(&error))?;
-        Ok(serde_json::json!({ "lines": lines, "more": more }).to_string())
+        let found = report::place_to_show(&path, step, rank).and_then(|at| {
+            let (lines, more) = report::tree(&path, GraphId { step: at.step, rank: at.rank, side }, &shown)?;
+            Ok(serde_json::json!({ "step": at.step, "rank": at.rank, "places": at.places, "lines": lines, "more": more }))
+        });
+        found.map(|found| found.to_string()).map_err(|error| Failure::of(&error))
     })
 }

@@ -25,12 +25,19 @@ const DISTANCES: Record<string, [TextKey, string]> = {
 /** From here on a change is told as a factor. */
 const FACTOR = 10;
 
+/** What a person reads of a value. */
+const DIGITS = 6;
+
+/** So many tell any two numbers apart, and one more. */
+const MOST_DIGITS = 18;
+
 /** What differs, and by how much; statistics that are the same may be those of other values. */
 export function told(found: Difference, byStatistics: boolean, t: Translate): string {
   const words: string[] = [];
   if (found.inputs && found.what === 'computation') {
-    if (found.inputs.error !== 0) words.push(t('evidence.inputsAgree', { error: share(found.inputs.error, t), noise: share(found.inputs.noise, t, 1) }));
+    if (found.inputs.error !== 0) words.push(t('evidence.inputsAgree', shares(found.inputs.error, found.inputs.noise, t)));
     else words.push(t(byStatistics ? 'evidence.inputsSame' : 'evidence.inputsEqual'));
+    if (found.inputs.only_extremes) words.push(t('evidence.onlyExtremes', { ...found.inputs.only_extremes }));
   }
   if (found.what === 'structure') words.push(t(found.side === 'golden' ? 'evidence.goldenHas' : 'evidence.targetHas'));
   if (found.evidence) {
@@ -43,9 +50,19 @@ export function told(found: Difference, byStatistics: boolean, t: Translate): st
   return words.length > 0 ? t('evidence.line', { what, words: words.join(t('evidence.and')) }) : what;
 }
 
+/** What may be wrong with the comparison rather than with the target. */
+export function hints(found: Pick<Difference, 'unlike_calls' | 'golden_overflow'>, t: Translate): string[] {
+  const times = (count: number): string => t(count === 1 ? 'hint.once' : 'hint.times', { count: count.toLocaleString('en-US') });
+  const calls = found.unlike_calls;
+  return [
+    ...(calls ? [t('hint.shifted', { api: calls.api, golden: times(calls.golden), target: times(calls.target) })] : []),
+    ...(found.golden_overflow ? [t('hint.goldenOverflows', { node: found.golden_overflow.name })] : []),
+  ];
+}
+
 /** What differs, from golden to the target, and by how much. */
 export function change(row: Evidence, t: Translate): string {
-  const [target, golden] = [number(row.target), number(row.golden)];
+  const [golden, target] = toldApart(row.golden, row.target);
   const values = { golden, target };
   const distance = DISTANCES[row.statistic];
   if (!distance) return t('evidence.value', { row: row.row, statistic: row.statistic, ...values, by: apart(row, t) });
@@ -64,7 +81,8 @@ function apart(row: Evidence, t: Translate): string {
   if (factor) return t('evidence.factor', { factor, noise });
   if (row.error === null) return t('evidence.beyond', { noise });
   const scale = SCALES[row.statistic];
-  return t('evidence.off', { share: share(row.error, t), of: scale ? t(scale) : '', noise });
+  const told = shares(row.error, row.noise, t);
+  return t('evidence.off', { share: told.error, of: scale ? t(scale) : '', noise: told.noise });
 }
 
 /** By what golden is multiplied, where a share would say no more than that they have nothing in common. */
@@ -79,10 +97,32 @@ function share(value: number | null, t: Translate, digits = 2): string {
   return value === null ? t('evidence.noNumber') : hundredths(value, digits);
 }
 
+/** A relative error and the noise beside it, to so many digits that it shows which of them is larger. */
+function shares(error: number | null, noise: number, t: Translate): { error: string; noise: string } {
+  let told = { error: share(error, t), noise: share(noise, t, 1) };
+  if (error === null) return told;
+  const percent = (text: string): number => Number(text.replace(/[, %]/g, ''));
+  for (let digits = 2; digits < MOST_DIGITS; digits += 1) {
+    if (percent(told.error) > percent(told.noise) === error > noise) break;
+    told = { error: share(error, t, digits), noise: share(noise, t, digits) };
+  }
+  return told;
+}
+
+/** Two values, to so many digits that it shows that they differ. */
+function toldApart(golden: string | null, target: string | null): [string, string] {
+  let told: [string, string] = [number(golden), number(target)];
+  for (let digits = DIGITS + 1; digits < MOST_DIGITS; digits += 1) {
+    if (told[0] !== told[1] || golden === target) break;
+    told = [number(golden, digits), number(target, digits)];
+  }
+  return told;
+}
+
 /** A statistic, to the digits that a person reads; what is no number as it is. */
-function number(text: string | null): string {
+function number(text: string | null, digits = DIGITS): string {
   const value = parsed(text);
-  return Number.isNaN(value) && !/^\s*[-+]?nan\s*$/i.test(text ?? '') ? text || '?' : general(value, 6);
+  return Number.isNaN(value) && !/^\s*[-+]?nan\s*$/i.test(text ?? '') ? text || '?' : general(value, digits);
 }
 
 /** The number that a text writes; NaN if it is none. */

@@ -101,12 +101,25 @@ export interface Evidence {
 export interface Difference extends Omit<Spot, 'overflow'> {
   side: SideName;
   what: 'parameter' | 'argument' | 'structure' | 'input' | 'computation';
-  inputs: { error: number; noise: number } | null;
+  inputs: { error: number; noise: number; only_extremes?: { row: string; dtype: string } | null } | null;
   evidence: Evidence | null;
   is_random: boolean;
   is_communication: boolean;
   /** The first target node without a partner that ran inside. */
-  only_inside: { id: number; name: string; frame: { file: string; line: number } | null } | null;
+  only_inside: OneSided | null;
+  /** Golden nodes without a partner inside it, or before it. */
+  only_golden: { place: 'inside' | 'before'; nodes: OneSided[]; more: boolean } | null;
+  /** How often each side calls the API that differs, if unlike often. */
+  unlike_calls: { api: string; target: number; golden: number } | null;
+  /** The first target node that faces NaN or infinity in the golden run. */
+  golden_overflow: OneSided | null;
+}
+
+/** A node that one side lacks, with the line that calls it. */
+export interface OneSided {
+  id: number;
+  name: string;
+  frame: { file: string; line: number } | null;
 }
 
 interface Counts {

@@ -66,6 +66,8 @@ pub(crate) struct Measured {
     pub reach: f32,
     /// Whether the target's elements are numbers.
     pub extremes: Extremes,
+    /// Whether golden holds NaN or infinity (other than a mask's) where the target's elements are numbers.
+    pub golden_overflows: bool,
 }
 
 /// What the largest and the smallest element of a tensor tell of all of them. (Mean and norm may overflow where no element does.)
@@ -112,7 +114,11 @@ pub(crate) fn measure(cells: &Cells<'_>, task: Task) -> Measured {
     let dtypes_differ = messages.contains("The dtype of");
     let reach = if dtypes_differ { element_count(cells.shape.text()).map_or(1.0, expected_extreme) } else { 1.0 };
     let extremes = Extremes::between(numbers[0], numbers[1]);
-    Measured { difference, epsilon: type_of.epsilon(), dtypes_differ, scale, mark: mark(cells, numbers), is_scalar, reach, extremes }
+    let golden_overflows = difference == Difference::Broken(Break::NonFinite)
+        && extremes == Extremes::Finite
+        && (task == Task::All && !is_scalar && numbers[0].is_some() || golden_overflows(cells, numbers));
+    let epsilon = type_of.epsilon();
+    Measured { difference, epsilon, dtypes_differ, scale, mark: mark(cells, numbers), is_scalar, reach, extremes, golden_overflows }
 }
 
 /// The largest of `count` normal deviates, in standard deviations, at least 1 (David and Nagaraja, *Order Statistics*,
@@ -226,6 +232,12 @@ fn non_finite(messages: &str, max: (f64, f64), min: Option<(f64, f64)>) -> Optio
     // A mask: -inf on both sides at one end, numbers at the other.
     let one_end_finite = max.0.is_finite() || min.is_some_and(|m| m.0.is_finite());
     (undecided && !one_end_finite).then_some(false)
+}
+
+/// Whether golden's Max or Min is NaN or infinity, told by a difference from a number. Minus infinity is what masks are filled with.
+fn golden_overflows(cells: &Cells<'_>, target: [Option<f64>; 4]) -> bool {
+    let by = [0, 1].map(|i| target[i].filter(|n| n.is_finite()).and(cells.differences[i].number()));
+    by.into_iter().flatten().any(|by| by.is_nan() || by == f64::NEG_INFINITY)
 }
 
 fn tensor(cells: &Cells<'_>, type_of: Dtype, target: [Option<f64>; 4]) -> Difference {

@@ -14,4 +14,4 @@ mod quick;
 pub(crate) use cells::{for_each_row, Cell, Cells, Members, STATISTICS};
 pub(crate) use measure::{measure, Difference, Extremes};
 pub use measure::{Break, Role};
-pub(crate) use node::{coarsest_epsilon, role, tensor_epsilon, NodeFacts, Phase, RowFacts, Verdict};
+pub(crate) use node::{coarsest_epsilon, is_integer_tensor, role, tensor_epsilon, NodeFacts, Phase, RowFacts, Verdict};

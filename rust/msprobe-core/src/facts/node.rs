@@ -1,7 +1,7 @@
 //! One target node: what its name, its place and its rows say.
 
 use super::cells::{for_each_row, Cells};
-use super::dtype::dtype;
+use super::dtype::{dtype, Dtype};
 use super::marks;
 use super::measure::{measure, Difference, Extremes, Measured, Role};
 use super::quick;
@@ -172,6 +172,11 @@ pub(crate) fn tensor_epsilon(cells: &Cells<'_>) -> f32 {
     } else {
         0.0
     }
+}
+
+/// Whether a row is a tensor of integers or flags.
+pub(crate) fn is_integer_tensor(cells: &Cells<'_>) -> bool {
+    cells.kind.text().contains("Tensor") && dtype(cells.dtype.text()) == Dtype::Exact
 }
 
 /// The coarsest epsilon of the tensors in `input_data` or `output_data`; of those before its fault in a text that cannot be read.

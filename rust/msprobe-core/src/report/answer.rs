@@ -24,6 +24,11 @@ pub struct Report {
     pub task: &'static str,
     /// Number of micro steps.
     pub micro_steps: i64,
+    /// Whether the run looked for NaN and infinity.
+    pub overflow_check: bool,
+    /// Ranks and steps that the run could not read, of those that were asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
     /// What counts as noise.
     pub noise: NoiseUsed,
     /// Counts over all ranks and steps.
@@ -41,6 +46,17 @@ impl Report {
     pub fn forget_drift(&mut self) {
         self.ranks.iter_mut().for_each(|rank| rank.drift = Drift::default());
     }
+}
+
+/// A rank, or a whole step, that is missing from the file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// Step.
+    pub step: i64,
+    /// Rank; null for the whole step.
+    pub rank: Option<i64>,
+    /// Why, with the file.
+    pub reason: String,
 }
 
 /// What counted as noise.
@@ -139,8 +155,15 @@ pub struct RankReport {
     pub first_verdict: Option<NodeLine>,
     /// The first node with an overflow level in whose tensors NaN or infinity shows (minus infinity only where nothing is worse).
     pub first_overflow: Option<NodeLine>,
+    /// The first target node that faces NaN or infinity in the golden run while its own numbers are finite, if the target has shown
+    /// none before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub golden_overflow: Option<NodeLine>,
     /// Further nodes that differ without their inputs explaining it, in execution order.
     pub runner_ups: Vec<Difference>,
+    /// How many there are in all, at most 63; unknown in files of old.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runner_ups_total: Option<u64>,
     /// What would come behind them, if it has been worked out: for [`super::store`] alone.
     #[serde(skip)]
     pub(super) further: Vec<Candidate>,
@@ -154,6 +177,12 @@ pub struct RankReport {
     /// Number of all nodes that `only` asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub listed_total: Option<u64>,
+    /// Golden nodes without a partner, if `only` asked for such nodes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub listed_golden: Vec<NodeLine>,
+    /// Number of all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listed_golden_total: Option<u64>,
     /// Relative error along the execution order.
     pub drift: Drift,
 }
@@ -229,6 +258,45 @@ pub struct Difference {
     /// For a computation: the first target node without a partner that ran inside it before the difference was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unmatched_inside: Option<NodeLine>,
+    /// What the target lacks where it parts; told of the first difference of a rank alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub only_golden: Option<OnlyGolden>,
+    /// How often the two sides call the API that differs, if unlike often, so that call numbers may be shifted against each other; told
+    /// of the first difference of a rank alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unlike_calls: Option<Calls>,
+}
+
+/// How often the two sides call an API in one direction.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Calls {
+    /// The API, such as `Tensor.mul_`.
+    pub api: String,
+    /// Calls of the target.
+    pub target: u64,
+    /// Calls of the golden run.
+    pub golden: u64,
+}
+
+/// Golden nodes without a partner where two runs part: often what the target forgot.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OnlyGolden {
+    /// Where they stand.
+    pub place: GoldenPlace,
+    /// The last ones before the difference was seen, in execution order; of a module that is missing as a whole, the module.
+    pub nodes: Vec<NodeLine>,
+    /// Whether there are others before them.
+    pub more: bool,
+}
+
+/// Where golden nodes without a partner stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GoldenPlace {
+    /// Inside the partner of the first difference.
+    Inside,
+    /// Before it, under the same parent.
+    Before,
 }
 
 /// The row that shows a difference.
@@ -278,12 +346,24 @@ pub struct Elements {
 }
 
 /// How well the inputs agree.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Inputs {
     /// Largest relative error.
     pub error: f32,
     /// Tolerance.
     pub noise: f32,
+    /// An input of integers of which only the largest and the smallest are known: others may be between them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub only_extremes: Option<IntegerInput>,
+}
+
+/// An input of integers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IntegerInput {
+    /// The row's name without its node, such as `input.0`.
+    pub row: String,
+    /// Type.
+    pub dtype: String,
 }
 
 /// A frame of a stack.

@@ -1,20 +1,21 @@
 //! Turns a candidate, which is numbers, into what a person wants to see.
 
-use super::answer::{Difference, Elements, Evidence, FlowNode, Frame, Inputs, NodeLine};
-use super::candidate::Candidate;
+use super::answer::{Difference, Elements, Evidence, FlowNode, Frame, Inputs, IntegerInput, NodeLine};
+use super::candidate::{Candidate, What};
 use super::error::{Error, Result};
 use super::file::{Place, VisFile};
 use super::inside;
-use crate::facts::{for_each_row, measure, role, Break, Cell, Cells, STATISTICS};
+use crate::facts::{for_each_row, is_integer_tensor, measure, role, Break, Cell, Cells, STATISTICS};
 use crate::name;
-use crate::visdb::{partner_of, OverflowLevel, Task};
+use crate::visdb::{partner_of, OverflowLevel, Side, Task};
 use rusqlite::OptionalExtension;
 use std::borrow::Cow;
 
-/// A target node as stored, but for its rows.
+/// A node as stored, but for its rows.
 pub(super) struct Stored {
     pub line: NodeLine,
-    golden: Option<String>,
+    /// Name of the partner.
+    pub golden: Option<String>,
     stack: Option<String>,
     rows: Vec<String>,
 }
@@ -35,18 +36,18 @@ const RANDOM: [&str; 12] = [
     "uniform_",
 ];
 
-/// Reads the target node of order `order`.
-pub(super) fn stored(file: &VisFile, place: Place, order: u32) -> Result<Stored> {
+/// Reads the node of order `order` of a side.
+pub(super) fn stored(file: &VisFile, place: Place, side: Side, order: u32) -> Result<Stored> {
     type Row = (String, Option<String>, Option<f64>, Option<String>, Option<String>, Option<String>, Option<String>, Option<String>);
     let sql =
         "SELECT node_name, up_node, precision_index, overflow_level, matched_node_link, stack_id, input_data, output_data FROM tb_nodes \
-               WHERE step = ?1 AND rank = ?2 AND data_source = 'NPU' AND node_order = ?3";
+               WHERE step = ?1 AND rank = ?2 AND data_source = ?3 AND node_order = ?4";
     let found: Option<Row> = file
         .conn
         .prepare_cached(sql)
         .and_then(|mut statement| {
             statement
-                .query_row((place.step, place.rank, order), |r| {
+                .query_row((place.step, place.rank, side.as_str(), order), |r| {
                     Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?, r.get(4)?, r.get(5)?, r.get(6)?, r.get(7)?))
                 })
                 .optional()
@@ -82,20 +83,22 @@ pub(super) fn verdict(index: f64) -> &'static str {
 }
 
 /// A node that is an answer by itself: with its frame.
-pub(super) fn line_with_frame(file: &VisFile, place: Place, order: u32) -> Result<NodeLine> {
-    let node = stored(file, place, order)?;
+pub(super) fn line_with_frame(file: &VisFile, place: Place, side: Side, order: u32) -> Result<NodeLine> {
+    let node = stored(file, place, side, order)?;
     let frame = frame(file, &node)?;
     Ok(NodeLine { frame, ..node.line })
 }
 
 /// Describes a candidate.
 pub(super) fn describe(file: &VisFile, place: Place, nodes: u64, candidate: &Candidate) -> Result<Difference> {
-    let node = stored(file, place, candidate.order)?;
-    let elsewhere = if candidate.row.order == candidate.order { None } else { Some(stored(file, place, candidate.row.order)?) };
+    let node = stored(file, place, Side::Target, candidate.order)?;
+    let elsewhere =
+        if candidate.row.order == candidate.order { None } else { Some(stored(file, place, Side::Target, candidate.row.order)?) };
     let evidence = if file.task == Task::Structure { None } else { evidence(file, place, elsewhere.as_ref().unwrap_or(&node), candidate)? };
     let evidence = evidence.map(|evidence| Evidence { node: elsewhere.as_ref().map(|stored| stored.line.node.clone()), ..evidence });
     let kind = name::api_name(&node.line.node).unwrap_or("").to_ascii_lowercase();
     let is_random = RANDOM.contains(&kind.as_str()) || name::parts(&node.line.node).any(|part| part.contains("Dropout"));
+    let only_extremes = if candidate.what == What::Computation { integers(file, &node)? } else { None };
     let unmatched_inside = inside::first_unmatched(file, place, &node.line.node, candidate)?;
     Ok(Difference {
         step: place.step,
@@ -106,16 +109,33 @@ pub(super) fn describe(file: &VisFile, place: Place, nodes: u64, candidate: &Can
         micro_step: candidate.micro_step,
         what: candidate.what,
         evidence,
-        inputs: candidate.inputs.map(|(error, noise)| Inputs { error, noise }),
+        inputs: candidate.inputs.map(|(error, noise)| Inputs { error, noise, only_extremes }),
         frame: frame(file, &node)?.or(elsewhere.map(|stored| frame(file, &stored)).transpose()?.flatten()),
         communications_before: candidate.communications,
         is_communication: candidate.is_distributed,
         is_random,
         verdict: node.line.verdict,
-        unmatched_inside: unmatched_inside.map(|order| line_with_frame(file, place, order)).transpose()?,
+        unmatched_inside: unmatched_inside.map(|order| line_with_frame(file, place, Side::Target, order)).transpose()?,
+        only_golden: None,
+        unlike_calls: None,
         golden_node: node.golden,
         node: node.line.node,
     })
+}
+
+/// The first input of integers whose values are hidden behind the largest and the smallest.
+fn integers(file: &VisFile, node: &Stored) -> Result<Option<IntegerInput>> {
+    let mut found = None;
+    let Some(inputs) = node.rows.first().filter(|_| file.task == Task::Summary) else { return Ok(None) };
+    for_each_row(inputs, |row_name, cells: &Cells<'_>| {
+        let known = [0, 1, 2, 3].map(|which| cells.statistics[which].number().is_some());
+        if found.is_none() && known == [true, true, false, false] && is_integer_tensor(cells) {
+            let row = row_name.strip_prefix(node.line.node.as_str()).unwrap_or(row_name).trim_start_matches('.');
+            found = Some(IntegerInput { row: row.to_owned(), dtype: cells.dtype.shown() });
+        }
+    })
+    .map_err(|error| Error::no_rows(&file.path, &node.line.node, &error))?;
+    Ok(found)
 }
 
 /// The cells of the row that shows the difference.
@@ -188,7 +208,12 @@ fn statistic(task: Task, cells: &Cells<'_>, candidate: &Candidate) -> (&'static 
         Some(Break::NonFinite) => return ("Max", Some(0)),
         None => {}
     }
-    let crate::facts::Difference::Relative(errors) = measure(cells, task).difference else { return ("Max", Some(0)) };
+    let measured = measure(cells, task);
+    // A number by itself has no norm.
+    if measured.is_scalar {
+        return ("value", Some(0));
+    }
+    let crate::facts::Difference::Relative(errors) = measured.difference else { return ("Max", Some(0)) };
     if task == Task::All {
         return if errors[0] == candidate.error { ("EucDist", Some(3)) } else { ("MaxAbsErr", Some(0)) };
     }
@@ -293,7 +318,7 @@ pub(super) struct Flow {
 /// Names the nodes on the way.
 pub(super) fn name_flow(file: &VisFile, place: Place, flow: &[Flow]) -> Result<Vec<FlowNode>> {
     let named = flow.iter().map(|flow| {
-        let node = stored(file, place, flow.order)?.line.node;
+        let node = stored(file, place, Side::Target, flow.order)?.line.node;
         let finite = |error: f32| error.is_finite().then_some(error);
         Ok(FlowNode { node, order: flow.order, input_error: finite(flow.input_error), output_error: flow.output_error.and_then(finite) })
     });

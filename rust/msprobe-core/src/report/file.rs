@@ -1,7 +1,9 @@
 //! A result file, opened read-only.
 
+use super::answer::LeftOut;
 use super::error::{Error, Result};
 use crate::visdb::pages::NodePages;
+use crate::visdb::schema::SKIPPED;
 use crate::visdb::{read, OwnTables, Task};
 use rusqlite::{Connection, OptionalExtension};
 use std::cell::OnceCell;
@@ -30,6 +32,8 @@ pub(super) struct VisFile {
     pub indexed_by_match: bool,
     /// Whether the answer is in the file.
     pub has_answer: bool,
+    /// Whether there is a list of what was left out, which the files of msProbe do not have.
+    says_what_is_left_out: bool,
     pages: OnceCell<Option<NodePages>>,
 }
 
@@ -73,6 +77,7 @@ impl VisFile {
             indexed: false,
             indexed_by_match: false,
             has_answer: false,
+            says_what_is_left_out: false,
             pages: OnceCell::new(),
         };
         file.read_schema()?;
@@ -137,6 +142,20 @@ impl VisFile {
         Ok(found)
     }
 
+    /// What the file lacks of that step and rank (of all without), as the run that wrote it has said.
+    pub fn left_out(&self, step: Option<i64>, rank: Option<i64>) -> Result<Vec<LeftOut>> {
+        if !self.says_what_is_left_out {
+            return Ok(Vec::new());
+        }
+        let sql =
+            "SELECT step, rank, reason FROM msprobe_skipped WHERE (?1 IS NULL OR step = ?1) AND (?2 IS NULL OR rank IS NULL OR rank = ?2) \
+                   ORDER BY step, rank";
+        let mut statement = self.conn.prepare(sql).map_err(self.fail())?;
+        let read = |row: &rusqlite::Row<'_>| Ok(LeftOut { step: row.get(0)?, rank: row.get(1)?, reason: row.get(2)? });
+        let found = statement.query_map((step, rank), read).and_then(Iterator::collect);
+        found.map_err(self.fail())
+    }
+
     fn read_schema(&mut self) -> Result<()> {
         let mut names = HashSet::new();
         {
@@ -148,6 +167,7 @@ impl VisFile {
         }
         let known = matches!(read::own_tables(&self.conn).map_err(self.fail())?, OwnTables::Known(_));
         self.has_answer = known && ["msprobe_divergence", "msprobe_drift"].iter().all(|table| names.contains(*table));
+        self.says_what_is_left_out = known && names.contains(SKIPPED.name);
         let sql = "SELECT name FROM pragma_index_info('index6') ORDER BY seqno";
         let mut columns = self.conn.prepare(sql).map_err(self.fail())?;
         let columns: Vec<Option<String>> = columns.query_map([], |row| row.get(0)).and_then(Iterator::collect).map_err(self.fail())?;

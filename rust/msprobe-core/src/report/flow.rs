@@ -1,12 +1,12 @@
 //! Follows a difference downstream: from the values that differ first to the nodes that take them in, and on.
 
 use super::answer::FlowNode;
-use super::candidate::Candidate;
+use super::candidate::{Candidate, What};
 use super::error::Result;
 use super::evidence::{name_flow, Flow};
 use super::file::{Place, VisFile};
 use super::scan::for_each_node_from;
-use crate::facts::{Difference, NodeFacts, Role};
+use crate::facts::{Difference, NodeFacts, Role, RowFacts};
 use std::collections::HashSet;
 
 /// Nodes that are told.
@@ -22,7 +22,12 @@ pub(super) fn flow(file: &VisFile, place: Place, candidate: &Candidate) -> Resul
     let mut found = Vec::new();
     let to = candidate.time.saturating_add(LOOKED_AT);
     let mut last = candidate.order;
+    // What was given to the node differs, so its results are what flows on.
+    let is_given = matches!(candidate.what, What::Argument | What::Parameter);
     for_each_node_from(file, place, candidate.time, to, |node| {
+        if node.order == candidate.order && is_given {
+            marks.extend(node.rows.iter().filter(|row| row.role == Role::Output && differs(row)).map(|row| row.measured.mark));
+        }
         if node.order != candidate.order && takes_in(node, &marks) {
             marks.extend(node.rows.iter().filter(|row| row.role == Role::Output && row.measured.mark != 0).map(|row| row.measured.mark));
             last = node.order;
@@ -35,6 +40,17 @@ pub(super) fn flow(file: &VisFile, place: Place, candidate: &Candidate) -> Resul
         found.len() < TOLD && node.order < last.saturating_add(WITHOUT_TRACE)
     })?;
     name_flow(file, place, &found)
+}
+
+/// Whether a row has a value, another one than golden's.
+fn differs(row: &RowFacts) -> bool {
+    let equal = |errors: [f32; 3]| errors.iter().all(|&error| error == 0.0 || error.is_nan());
+    let differs = match row.measured.difference {
+        Difference::NotCompared => false,
+        Difference::Broken(_) => true,
+        Difference::Relative(errors) => !equal(errors),
+    };
+    differs && row.measured.mark != 0
 }
 
 fn takes_in(node: &NodeFacts, marks: &HashSet<u64>) -> bool {

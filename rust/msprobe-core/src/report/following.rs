@@ -57,7 +57,8 @@ impl Following {
         let listed = Listed::default();
         let describe = |file: &VisFile, (place, walked): (Place, RankWalked)| walked.describe(file, place, &self.options, &listed);
         let ranks = file::each(path, self.options.threads, self.walked, describe)?;
-        Ok(told(&file, noise_used(&self.options, &self.levels), ranks))
+        let left_out = file.left_out(None, None)?;
+        Ok(told(&file, noise_used(&self.options, &self.levels), ranks, left_out))
     }
 }
 

@@ -24,16 +24,58 @@ enum Search {
     Along,
 }
 
-/// The first `top` nodes of that kind, and the number of all, which `counts` tell; `None` if file and counts do not agree.
+/// The first `top` target nodes of that kind, and the number of all, which `counts` tell; `None` if file and counts do not agree.
 pub(super) fn list(file: &VisFile, place: Place, only: Only, top: usize, counts: &Counts) -> Result<Option<Listed>> {
-    searched(file, place, only, top, counts, None)
+    searched(file, place, Side::Target, only, top, counts, None)
 }
 
-/// As [`list`], by that search.
-fn searched(file: &VisFile, place: Place, only: Only, top: usize, counts: &Counts, search: Option<Search>) -> Result<Option<Listed>> {
-    let Some(root_order) = counts.target_nodes.checked_sub(1).and_then(|order| u32::try_from(order).ok()) else { return Ok(None) };
-    let direct = Direct::find(file, place, Side::Target)?;
-    let mut heads = Heads::new(file, place, direct.as_ref())?;
+/// The first `top` golden nodes without a partner, and the number of all, which `counts` tell; the root does not count.
+pub(super) fn only_golden(file: &VisFile, place: Place, top: usize, counts: &Counts) -> Result<Listed> {
+    if counts.only_golden == 0 {
+        return Ok(Listed::default());
+    }
+    only_golden_by(file, place, top, counts, None)
+}
+
+/// As [`only_golden`], by that search.
+fn only_golden_by(file: &VisFile, place: Place, top: usize, counts: &Counts, search: Option<Search>) -> Result<Listed> {
+    if let Some(mut listed) = searched(file, place, Side::Golden, Only::Unmatched, top, counts, search)? {
+        listed.orders.retain(|&order| u64::from(order) + 1 < counts.golden_nodes);
+        return Ok(Listed { total: counts.only_golden, ..listed });
+    }
+    let sql = "SELECT node_order FROM tb_nodes WHERE step = ?1 AND rank = ?2 AND data_source = 'Bench' AND coalesce(up_node, '') <> '' \
+               AND coalesce(matched_node_link, '') IN ('', '[]') ORDER BY node_order LIMIT ?3";
+    let mut statement = file.conn.prepare(sql).map_err(file.fail())?;
+    let limit = i64::try_from(top).unwrap_or(i64::MAX);
+    let orders = statement.query_map((place.step, place.rank, limit), |row| row.get(0)).and_then(Iterator::collect);
+    Ok(Listed { total: counts.only_golden, orders: orders.map_err(file.fail())? })
+}
+
+/// Of the nodes of a side: all of them, and those with and without a partner but for the root.
+fn of_side(side: Side, counts: &Counts) -> (u64, u64, u64) {
+    match side {
+        Side::Target => (counts.target_nodes, counts.matched, counts.only_target),
+        Side::Golden => {
+            let matched = counts.golden_nodes.saturating_sub(1).saturating_sub(counts.only_golden);
+            (counts.golden_nodes, matched, counts.only_golden)
+        }
+    }
+}
+
+/// As [`list`], of a side and by that search.
+fn searched(
+    file: &VisFile,
+    place: Place,
+    side: Side,
+    only: Only,
+    top: usize,
+    counts: &Counts,
+    search: Option<Search>,
+) -> Result<Option<Listed>> {
+    let (nodes, matched, unmatched) = of_side(side, counts);
+    let Some(root_order) = nodes.checked_sub(1).and_then(|order| u32::try_from(order).ok()) else { return Ok(None) };
+    let direct = Direct::find(file, place, side)?;
+    let mut heads = Heads::new(file, place, side, direct.as_ref())?;
     let mut root = None;
     heads.nodes(root_order, u32::MAX, |node| {
         root = Some((node.order, node.is_root, only.takes(node), node.matched));
@@ -41,19 +83,19 @@ fn searched(file: &VisFile, place: Place, only: Only, top: usize, counts: &Count
     })?;
     // Of nodes with a partner and of those without, the root is left out.
     let Some((_, true, is_taken, is_matched)) = root.filter(|root| root.0 == root_order) else { return Ok(None) };
-    if file.is_comparison() && counts.matched + counts.only_target != u64::from(root_order) {
+    if file.is_comparison() && matched + unmatched != u64::from(root_order) {
         return Ok(None);
     }
     let total = match only {
         Only::Error => counts.verdicts.error + u64::from(is_taken),
         Only::Warning => counts.verdicts.warning + u64::from(is_taken),
-        Only::Unmatched => (counts.target_nodes - u64::from(is_matched)).saturating_sub(counts.matched),
+        Only::Unmatched => (nodes - u64::from(is_matched)).saturating_sub(matched),
         Only::Overflow => counts.overflow.critical + counts.overflow.high + counts.overflow.medium,
     };
     let wanted = usize::try_from(total).unwrap_or(usize::MAX).min(top);
     let search = search.unwrap_or_else(|| {
         // In a single graph no node is counted below another.
-        let along = !file.is_comparison() || wanted as u64 > counts.target_nodes / ALONE;
+        let along = !file.is_comparison() || wanted as u64 > nodes / ALONE;
         if along {
             Search::Along
         } else {
@@ -75,7 +117,7 @@ fn searched(file: &VisFile, place: Place, only: Only, top: usize, counts: &Count
     let agrees = match search {
         _ if wanted == 0 => true,
         Search::Along => look(0..root_order + 1).map(|_| true)?,
-        Search::Down => match Tree::new(file, place) {
+        Search::Down => match Tree::new(file, place, side) {
             // Whatever is wrong with it, the rows still tell.
             Some(mut tree) => tree.walk(only, root_order, counts, &mut look).unwrap_or(false),
             None => false,
@@ -114,11 +156,16 @@ impl Below {
         [self.warning, self.pass, self.not_compared, self.unmatched].into_iter().fold(self.error, u32::saturating_add)
     }
 
-    /// Whether this is all that the counts say of all nodes but the root.
-    fn is(&self, counts: &Counts) -> bool {
+    /// Whether this is all that the counts say of all nodes of a side but the root.
+    fn is(&self, side: Side, counts: &Counts) -> bool {
+        let (nodes, _, unmatched) = of_side(side, counts);
+        // Only target nodes are judged.
+        if side == Side::Golden {
+            return u64::from(self.all()) + 1 == nodes && u64::from(self.unmatched) == unmatched;
+        }
         let verdicts = [self.error, self.warning, self.pass, self.not_compared].map(u64::from);
         let told = counts.verdicts;
-        verdicts == [told.error, told.warning, told.pass, told.not_compared] && u64::from(self.unmatched) == counts.only_target
+        verdicts == [told.error, told.warning, told.pass, told.not_compared] && u64::from(self.unmatched) == unmatched
     }
 }
 
@@ -130,20 +177,21 @@ enum Ahead {
     Below(u32, Below),
 }
 
-/// The tree of a rank's target as `msprobe_node` tells it.
+/// The tree of a side of a rank as `msprobe_node` tells it.
 struct Tree<'f> {
     file: &'f VisFile,
     place: Place,
+    side: Side,
     /// The last node of a range that has nodes below it.
     last: CachedStatement<'f>,
 }
 
 impl<'f> Tree<'f> {
-    fn new(file: &'f VisFile, place: Place) -> Option<Self> {
+    fn new(file: &'f VisFile, place: Place, side: Side) -> Option<Self> {
         let sql = "SELECT node_order, error, warning, pass, not_compared, unmatched, worst_overflow IS NOT NULL FROM msprobe_node \
-                   WHERE step = ?1 AND rank = ?2 AND data_source = 'NPU' AND node_order >= ?3 AND node_order < ?4 AND error IS NOT NULL \
+                   WHERE step = ?1 AND rank = ?2 AND data_source = ?3 AND node_order >= ?4 AND node_order < ?5 AND error IS NOT NULL \
                    ORDER BY node_order DESC LIMIT 1";
-        Some(Tree { file, place, last: file.conn.prepare_cached(sql).ok()? })
+        Some(Tree { file, place, side, last: file.conn.prepare_cached(sql).ok()? })
     }
 
     fn last(&mut self, range: &Range<u32>) -> Result<Option<(u32, Below)>> {
@@ -151,7 +199,7 @@ impl<'f> Tree<'f> {
             let [error, warning, pass, not_compared, unmatched] = [row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?];
             Ok((row.get(0)?, Below { error, warning, pass, not_compared, unmatched, overflows: row.get(6)? }))
         };
-        let params = (self.place.step, self.place.rank, range.start, range.end);
+        let params = (self.place.step, self.place.rank, self.side.as_str(), range.start, range.end);
         self.last.query_row(params, read).optional().map_err(self.file.fail())
     }
 
@@ -159,7 +207,7 @@ impl<'f> Tree<'f> {
     /// tree is none or not the one that was counted.
     fn walk(&mut self, only: Only, root: u32, counts: &Counts, look: &mut impl FnMut(Range<u32>) -> Result<bool>) -> Result<bool> {
         let Some((order, below)) = self.last(&(root..root + 1))? else { return Ok(false) };
-        if order != root || !below.is(counts) {
+        if order != root || !below.is(self.side, counts) {
             return Ok(false);
         }
         let mut ahead = vec![Ahead::Nodes(root..root + 1), Ahead::Below(root, below)];
@@ -334,9 +382,32 @@ mod tests {
                 let all = orders(&conn, only);
                 for top in [0, 1, 2, 5, all.len(), all.len() + 1, 1000] {
                     for search in [Search::Down, Search::Along] {
-                        let listed = searched(&file, PLACE, only, top, &counts, Some(search)).unwrap();
+                        let listed = searched(&file, PLACE, Side::Target, only, top, &counts, Some(search)).unwrap();
                         prop_assert_eq!(listed.map(|listed| (listed.total, listed.orders)), Some((all.len() as u64, all[..top.min(all.len())].to_vec())), "{:?} {} {:?}", only, top, search);
                     }
+                }
+            }
+        }
+
+        #[test]
+        fn what_only_golden_has_is_found_whatever_the_tree(nodes in proptest::collection::vec(node(), 2..200), counted: bool) {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("x.vis.db");
+            let conn = written(&path, &nodes, "summary", counted);
+            let of_target = counts(&conn);
+            // Golden nodes are not judged.
+            conn.execute_batch(
+                "UPDATE tb_nodes SET data_source = 'Bench', precision_index = NULL; \
+                 UPDATE msprobe_node SET data_source = 'Bench', not_compared = not_compared + error + warning + pass, error = 0, warning = 0, pass = 0",
+            )
+            .unwrap();
+            let counts = Counts { golden_nodes: of_target.target_nodes, only_golden: of_target.only_target, ..Counts::default() };
+            let all: Vec<u32> = orders(&conn, Only::Unmatched).into_iter().filter(|&order| (order as usize) < nodes.len() - 1).collect();
+            let file = VisFile::open(&path).unwrap();
+            for top in [0, 1, 5, all.len(), 1000] {
+                for search in [None, Some(Search::Down), Some(Search::Along)] {
+                    let listed = only_golden_by(&file, PLACE, top, &counts, search).unwrap();
+                    prop_assert_eq!((listed.total, &listed.orders[..]), (all.len() as u64, &all[..top.min(all.len())]), "{} {:?}", top, search);
                 }
             }
         }
@@ -358,7 +429,7 @@ mod tests {
             for only in KINDS {
                 let all = orders(&conn, only);
                 // Whoever wants all of them sees that some are not there.
-                if let Some(listed) = searched(&file, PLACE, only, usize::MAX, &counts, Some(Search::Down)).unwrap() {
+                if let Some(listed) = searched(&file, PLACE, Side::Target, only, usize::MAX, &counts, Some(Search::Down)).unwrap() {
                     prop_assert_eq!(listed.orders, all, "{:?}", only);
                 }
             }
@@ -390,7 +461,7 @@ mod tests {
             let nodes: Vec<Node> = (0..20_000).map(of).collect();
             let conn = written(&path, &nodes, "summary", true);
             let file = VisFile::open(&path).unwrap();
-            let listed = searched(&file, PLACE, Only::Error, 5, &counts(&conn), Some(Search::Down)).unwrap().unwrap();
+            let listed = searched(&file, PLACE, Side::Target, Only::Error, 5, &counts(&conn), Some(Search::Down)).unwrap().unwrap();
             assert_eq!((listed.total, listed.orders), (1, vec![15_000]), "{name}");
         }
     }

@@ -31,11 +31,13 @@ mod golden;
 mod inside;
 mod list;
 mod mark_set;
+mod missing;
 mod noise;
 mod outcome;
 mod rank;
 mod ranks;
 mod scan;
+mod shift;
 mod store;
 mod table;
 mod tolerance;
@@ -48,8 +50,8 @@ mod workbook;
 
 pub use crate::facts::{Break, Role};
 pub use answer::{
-    Counts, Difference, Drift, Evidence, FlowNode, Frame, Inputs, Miss, NodeLine, NoiseUsed, Overflow, RankReport, Report, TwinNodes,
-    Verdicts, SCHEMA,
+    Calls, Counts, Difference, Drift, Evidence, FlowNode, Frame, GoldenPlace, Inputs, IntegerInput, LeftOut, Miss, NodeLine, NoiseUsed,
+    OnlyGolden, Overflow, RankReport, Report, TwinNodes, Verdicts, SCHEMA,
 };
 pub use candidate::What;
 pub use drift::Series;
@@ -60,7 +62,7 @@ pub use noise::MULTIPLE;
 pub(crate) use rank::GoldenNodes;
 pub use store::store;
 pub use table::{Rows, Selection, Table};
-pub use tree::{first_place, tree, Line, Shown};
+pub use tree::{place_to_show, tree, Chosen, Line, Shown};
 
 use crate::facts::{NodeFacts, Verdict};
 use file::{Place, VisFile};
@@ -139,11 +141,12 @@ pub fn check_noise_twin(path: &Path) -> Result<()> {
 pub fn report(path: &Path, options: &Options) -> Result<Report> {
     let file = VisFile::open(path)?;
     let places = file.places_of(options.step, options.rank)?;
+    let left_out = file.left_out(options.step, options.rank)?;
     let (noise, ranks) = match stored(&file, &places, options)? {
         Some(stored) => stored,
         None => measured(&file, places, options)?,
     };
-    Ok(told(&file, noise, ranks))
+    Ok(told(&file, noise, ranks, left_out))
 }
 
 /// The answer that is in the file already, if it is to the same question.
@@ -158,6 +161,7 @@ fn stored(file: &VisFile, places: &[Place], options: &Options) -> Result<Option<
         if let Some(only) = options.only {
             let Some(listed) = list::list(file, place, only, options.top, &rank.counts)? else { return Ok(None) };
             rank.list(file, place, &listed)?;
+            rank.list_golden(file, place, only, options.top)?;
         }
         noise.get_or_insert(used);
         ranks.push(rank);
@@ -202,7 +206,7 @@ fn noise_used(options: &Options, levels: &HashMap<i64, Level>) -> NoiseUsed {
     }
 }
 
-fn told(file: &VisFile, noise: NoiseUsed, ranks: Vec<RankReport>) -> Report {
+fn told(file: &VisFile, noise: NoiseUsed, ranks: Vec<RankReport>, left_out: Vec<LeftOut>) -> Report {
     Report {
         schema: SCHEMA,
         tool_version: env!("CARGO_PKG_VERSION"),
@@ -210,6 +214,8 @@ fn told(file: &VisFile, noise: NoiseUsed, ranks: Vec<RankReport>) -> Report {
         graph_type: file.task.graph_type(),
         task: file.task.as_str(),
         micro_steps: file.micro_steps,
+        overflow_check: file.overflow_check,
+        left_out,
         noise,
         totals: ranks.iter().fold(Counts::default(), |sum, rank| sum.plus(&rank.counts)),
         first_difference: ranks::first_difference(&ranks).cloned(),

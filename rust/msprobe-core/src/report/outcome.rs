@@ -2,7 +2,7 @@
 
 use super::candidate::Candidate;
 use super::tolerance::Level;
-use crate::facts::{Extremes, NodeFacts, Verdict};
+use crate::facts::{Extremes, NodeFacts, Role, RowFacts, Verdict};
 
 /// Candidates that are kept.
 const KEPT: usize = 64;
@@ -42,6 +42,10 @@ pub(super) struct Outcome {
     pub first_verdict: Option<(u32, Verdict)>,
     /// The first node with an overflow level in which NaN or infinity shows; with minus infinity if there is nothing worse.
     pub first_overflow: Option<(u32, Extremes)>,
+    /// The first node that faces NaN or infinity in golden while its own numbers are finite.
+    pub golden_overflow: Option<u32>,
+    /// Whether a node of the target has shown NaN or infinity.
+    pub overflows: bool,
     /// The input that comes nearest to the tolerance without exceeding it, or the output: order, error, tolerance.
     pub nearest: Option<(u32, f32, f32)>,
     /// The noise at the end, for the next step of the rank.
@@ -68,8 +72,23 @@ impl Outcome {
                 self.first_overflow = Some((node.order, extremes));
             }
         }
+        if !self.overflows && self.golden_overflow.is_none() && !node.is_root && !node.is_collection {
+            self.look_at_golden(node);
+        }
         if node.verdict >= Verdict::Warning && self.first_verdict.is_none() && !node.is_collection && !node.is_root {
             self.first_verdict = Some((node.order, node.verdict));
+        }
+    }
+
+    /// Whoever has NaN first is asked about it. What a communication is given to fill may hold anything.
+    fn look_at_golden(&mut self, node: &NodeFacts) {
+        let counts = |row: &&RowFacts| match row.role {
+            Role::Output => !node.is_uninitialised,
+            _ => !node.is_distributed,
+        };
+        self.overflows = node.rows.iter().filter(counts).any(|row| row.measured.extremes == Extremes::NonFinite);
+        if !self.overflows && node.rows.iter().filter(counts).any(|row| row.measured.golden_overflows) {
+            self.golden_overflow = Some(node.order);
         }
     }
 

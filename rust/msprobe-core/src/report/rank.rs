@@ -8,14 +8,15 @@ use super::evidence::{describe, line_with_frame, stored};
 use super::file::{Place, VisFile};
 use super::flow::flow;
 use super::golden::GoldenCount;
+
 use super::outcome::{self, Outcome};
 use super::scan::for_each_few;
 use super::tolerance::{Level, Noise};
 use super::twin::{self, Twin};
 use super::walk::Walk;
-use super::Options;
+use super::{list, missing, shift, Only, Options};
 use crate::facts::{NodeFacts, Phase};
-use crate::visdb::Task;
+use crate::visdb::{Side, Task};
 
 /// Nodes that the walk expects at once: what it looks up for them waits in the processor's nearest cache.
 const EXPECTED: usize = 16;
@@ -131,32 +132,37 @@ impl RankWalked {
         let mut found = outcome.candidates.iter().filter(|_| compared);
         let first = found.next();
         let first_difference = match first {
-            Some(first) => Some(describe(file, place, counts.target_nodes, first)?),
+            Some(first) => Some(described(file, place, &counts, first)?),
             None if file.task == Task::Structure => only_in_golden(file, place, counts.target_nodes)?,
             None => None,
         };
         let mut others = found.filter(|other| is_origin(other));
         let shown = others.by_ref().take(options.top);
-        let runner_ups = shown.map(|other| describe(file, place, counts.target_nodes, other)).collect::<Result<_>>()?;
-        let further = others.cloned().collect();
+        let runner_ups = shown.map(|other| describe(file, place, counts.target_nodes, other)).collect::<Result<Vec<_>>>()?;
+        let further: Vec<Candidate> = others.cloned().collect();
         let nearest_miss = if first_difference.is_none() && compared { miss(file, place, &outcome)? } else { None };
         let mut report = RankReport {
             step: place.step,
             rank: place.rank,
             counts,
-            first_verdict: outcome.first_verdict.map(|(order, _)| line_with_frame(file, place, order)).transpose()?,
-            first_overflow: outcome.first_overflow.map(|(order, _)| line_with_frame(file, place, order)).transpose()?,
+            first_verdict: outcome.first_verdict.map(|(order, _)| line_with_frame(file, place, Side::Target, order)).transpose()?,
+            first_overflow: outcome.first_overflow.map(|(order, _)| line_with_frame(file, place, Side::Target, order)).transpose()?,
+            golden_overflow: outcome.golden_overflow.map(|order| line_with_frame(file, place, Side::Target, order)).transpose()?,
             flows_into: first.map(|first| flow(file, place, first)).transpose()?.unwrap_or_default(),
             first_difference,
+            runner_ups_total: Some((runner_ups.len() + further.len()) as u64),
             runner_ups,
             further,
             nearest_miss,
             listed: Vec::new(),
             listed_total: None,
+            listed_golden: Vec::new(),
+            listed_golden_total: None,
             drift,
         };
-        if options.only.is_some() {
+        if let Some(only) = options.only {
             report.list(file, place, listed)?;
+            report.list_golden(file, place, only, options.top)?;
         }
         Ok(report)
     }
@@ -165,11 +171,35 @@ impl RankWalked {
 impl RankReport {
     /// Takes in the nodes to list.
     pub(super) fn list(&mut self, file: &VisFile, place: Place, listed: &Listed) -> Result<()> {
-        let line = |order: &u32| -> Result<NodeLine> { Ok(stored(file, place, *order)?.line) };
+        let line = |order: &u32| -> Result<NodeLine> { Ok(stored(file, place, Side::Target, *order)?.line) };
         self.listed = listed.orders.iter().map(line).collect::<Result<_>>()?;
         self.listed_total = Some(listed.total);
         Ok(())
     }
+
+    /// Takes in the nodes to list that only golden has.
+    pub(super) fn list_golden(&mut self, file: &VisFile, place: Place, only: Only, top: usize) -> Result<()> {
+        if only != Only::Unmatched || !file.is_comparison() {
+            return Ok(());
+        }
+        let listed = list::only_golden(file, place, top, &self.counts)?;
+        let line = |order: &u32| -> Result<NodeLine> { Ok(stored(file, place, Side::Golden, *order)?.line) };
+        self.listed_golden = listed.orders.iter().map(line).collect::<Result<_>>()?;
+        self.listed_golden_total = Some(listed.total);
+        Ok(())
+    }
+}
+
+/// The first difference, with what is told of it alone.
+fn described(file: &VisFile, place: Place, counts: &Counts, first: &Candidate) -> Result<Difference> {
+    let mut found = describe(file, place, counts.target_nodes, first)?;
+    if counts.only_golden > 0 {
+        found.only_golden = missing::only_golden(file, place, first)?;
+    }
+    if counts.only_golden > 0 || counts.only_target > 0 {
+        found.unlike_calls = shift::unlike_calls(file, place, &found)?;
+    }
+    Ok(found)
 }
 
 /// Whether a later candidate is a difference of its own. Inputs that nobody recorded making, and what turns up inside a
@@ -226,7 +256,7 @@ impl Counts {
 
 /// Why nothing qualifies.
 fn miss(file: &VisFile, place: Place, walk: &Outcome) -> Result<Option<Miss>> {
-    let node = |order: u32| -> Result<Option<NodeLine>> { Ok(Some(stored(file, place, order)?.line)) };
+    let node = |order: u32| -> Result<Option<NodeLine>> { Ok(Some(stored(file, place, Side::Target, order)?.line)) };
     Ok(Some(if let Some(grown) = walk.grown {
         let error = grown.output.is_finite().then_some(grown.output);
         Miss { why: "grew_slowly".into(), node: node(grown.order)?, error, noise: Some(grown.tolerance) }
@@ -267,5 +297,7 @@ fn only_in_golden(file: &VisFile, place: Place, nodes: u64) -> Result<Option<Dif
         is_random: false,
         verdict: None,
         unmatched_inside: None,
+        only_golden: None,
+        unlike_calls: None,
     }))
 }

@@ -105,16 +105,16 @@ pub(super) fn through_sqlite(file: &VisFile, place: Place, mut consume: impl FnM
     })
 }
 
-/// Reads target nodes without their rows, a few at a time.
+/// Reads nodes without their rows, a few at a time.
 pub(super) struct Heads<'a> {
     reader: Reader<'a>,
     pages: Option<Walk<'a>>,
 }
 
 impl<'a> Heads<'a> {
-    /// The nodes of `place`, which `direct` may have found.
-    pub fn new(file: &'a VisFile, place: Place, direct: Option<&'a Direct<'a>>) -> Result<Self> {
-        let reader = Reader { with_rows: false, ..Reader::new(file, place, direct, None)? };
+    /// The nodes of a side of `place`, which `direct` may have found.
+    pub fn new(file: &'a VisFile, place: Place, side: Side, direct: Option<&'a Direct<'a>>) -> Result<Self> {
+        let reader = Reader { with_rows: false, side, ..Reader::new(file, place, direct, None)? };
         Ok(Heads { reader, pages: direct.map(Direct::walk) })
     }
 
@@ -135,6 +135,7 @@ struct Reader<'a> {
     path: &'a Path,
     task: Task,
     place: Place,
+    side: Side,
     indexed: bool,
     direct: Option<&'a Direct<'a>>,
     /// The golden side, where it is read without SQLite too.
@@ -145,7 +146,8 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn new(file: &'a VisFile, place: Place, direct: Option<&'a Direct<'a>>, golden: Option<&'a Direct<'a>>) -> Result<Self> {
         let golden = golden.map(|golden| (golden, RefCell::new(golden.walk())));
-        Ok(Reader { conn: file.again()?, path: &file.path, task: file.task, place, indexed: file.indexed, direct, golden, with_rows: true })
+        let (conn, side) = (file.again()?, Side::Target);
+        Ok(Reader { conn, path: &file.path, task: file.task, place, side, indexed: file.indexed, direct, golden, with_rows: true })
     }
 
     /// Calls `each` with the nodes of orders `from..to`, in order, until it says no.
@@ -175,13 +177,13 @@ impl<'a> Reader<'a> {
             }
         }
         let sql = format!(
-            "SELECT {} FROM tb_nodes WHERE step = ?1 AND rank = ?2 AND data_source = 'NPU' AND node_order >= ?3 AND node_order < ?4 \
+            "SELECT {} FROM tb_nodes WHERE step = ?1 AND rank = ?2 AND data_source = ?3 AND node_order >= ?4 AND node_order < ?5 \
              ORDER BY node_order",
             COLUMNS.join(", ")
         );
         let fail = Error::sqlite(self.path);
         let mut statement = self.conn.prepare_cached(&sql).map_err(&fail)?;
-        let mut rows = statement.query((self.place.step, self.place.rank, from, to)).map_err(&fail)?;
+        let mut rows = statement.query((self.place.step, self.place.rank, self.side.as_str(), from, to)).map_err(&fail)?;
         while let Some(row) = rows.next().map_err(&fail)? {
             let mut cells = [ValueRef::Null; COLUMNS.len()];
             for (index, cell) in cells.iter_mut().enumerate() {
@@ -199,9 +201,9 @@ impl<'a> Reader<'a> {
     fn count(&self, from: i64, to: i64) -> Result<i64> {
         let fail = Error::sqlite(self.path);
         let sql =
-            "SELECT count(*) FROM tb_nodes WHERE step = ?1 AND rank = ?2 AND data_source = 'NPU' AND node_order >= ?3 AND node_order < ?4";
+            "SELECT count(*) FROM tb_nodes WHERE step = ?1 AND rank = ?2 AND data_source = ?3 AND node_order >= ?4 AND node_order < ?5";
         let mut statement = self.conn.prepare_cached(sql).map_err(&fail)?;
-        statement.query_row((self.place.step, self.place.rank, from, to), |row| row.get(0)).map_err(&fail)
+        statement.query_row((self.place.step, self.place.rank, self.side.as_str(), from, to), |row| row.get(0)).map_err(&fail)
     }
 
     /// Reads a node into `node`.

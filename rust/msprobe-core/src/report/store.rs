@@ -96,6 +96,9 @@ fn divergence<'a>(rank: &'a RankReport, further: &'a [Difference], noise: &Noise
     for (position, node) in rank.flows_into.iter().enumerate() {
         add("flows_into", position, Some((node.node.as_str(), node.order)), json(node));
     }
+    if let Some(line) = &rank.golden_overflow {
+        add("golden_overflow", 0, Some((line.node.as_str(), line.order)), json(line));
+    }
     if let Some(miss) = &rank.nearest_miss {
         add("nearest_miss", 0, miss.node.as_ref().map(|line| (line.node.as_str(), line.order)), json(miss));
     }
@@ -123,7 +126,8 @@ pub(super) fn stored(file: &VisFile, place: Place, runner_ups: usize) -> Option<
     }
     let kept: Vec<Difference> = all(&details, "runner_up")?;
     // Files of old hold those that are shown by default, and do not say whether there are more.
-    let are_all = runner_ups <= Options::default().top || one::<usize>(&details, "runner_ups")? == Some(kept.len());
+    let runner_ups_total: Option<u64> = one(&details, "runner_ups")?;
+    let are_all = runner_ups <= Options::default().top || runner_ups_total == Some(kept.len() as u64);
     if kept.len() < runner_ups && !are_all {
         return None;
     }
@@ -134,12 +138,16 @@ pub(super) fn stored(file: &VisFile, place: Place, runner_ups: usize) -> Option<
         first_difference: one(&details, "first_difference")?,
         first_verdict: one(&details, "first_verdict")?,
         first_overflow: one(&details, "first_overflow")?,
+        golden_overflow: one(&details, "golden_overflow")?,
         runner_ups: kept,
+        runner_ups_total,
         further: Vec::new(),
         flows_into: all(&details, "flows_into")?,
         nearest_miss: one(&details, "nearest_miss")?,
         listed: Vec::new(),
         listed_total: None,
+        listed_golden: Vec::new(),
+        listed_golden_total: None,
         drift: Drift { forward: series(file, place, "forward")?, backward: series(file, place, "backward")? },
     };
     Some((one(&details, "noise")??, report))

@@ -47,11 +47,29 @@ pub struct Shown {
     pub limit: usize,
 }
 
-/// The first step and rank of the file, of those asked for.
-pub fn first_place(path: &Path, step: Option<u64>, rank: Option<u64>) -> Result<(u64, u64)> {
+/// A step and rank to show, and how many the file has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chosen {
+    /// Step.
+    pub step: u64,
+    /// Rank.
+    pub rank: u64,
+    /// Steps and ranks of the file.
+    pub places: usize,
+}
+
+/// Of the steps and ranks asked for the one where the runs first part; the first one if they do not, or if it cannot be told in bearable
+/// time.
+pub fn place_to_show(path: &Path, step: Option<u64>, rank: Option<u64>) -> Result<Chosen> {
     let parts = Reader::open(path)?.parts()?;
     let asked = |part: &&(u64, u64)| step.is_none_or(|step| step == part.0) && rank.is_none_or(|rank| rank == part.1);
-    parts.iter().find(asked).copied().ok_or_else(|| {
+    let mut found: Vec<_> = parts.iter().filter(asked).copied().collect();
+    if found.len() > 1 {
+        let parted = way::first_place(path, step, rank);
+        found.sort_by_key(|&place| Some(place) != parted);
+    }
+    let chosen = found.first().map(|&(step, rank)| Chosen { step, rank, places: parts.len() });
+    chosen.ok_or_else(|| {
         let places: Vec<_> = parts.iter().map(|part| (part.0 as i64, part.1 as i64)).collect();
         Error::nowhere(path, &places, step.map(|step| step as i64), rank.map(|rank| rank as i64))
     })

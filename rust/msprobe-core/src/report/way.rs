@@ -2,11 +2,12 @@
 
 use super::answer::Difference;
 use super::file::{Place, VisFile};
-use super::{measured, stored, Options};
+use super::{measured, ranks, stored, Options};
 use crate::visdb::{Detail, GraphId, Reader, Side};
 use std::collections::HashSet;
+use std::path::Path;
 
-/// Bytes per step and rank up to which every row is read for an answer that the file does not hold: about a second.
+/// Bytes (per step and rank, of the one that is shown) up to which every row is read for an answer that the file does not hold: about a second.
 const READ_FOR_THE_ANSWER: u64 = 1_000_000_000;
 
 /// The nodes from the root down to where the step and rank of `graph` first part, on the side of `graph`; empty if it does not
@@ -18,6 +19,20 @@ pub(super) fn to_first_difference(reader: &Reader, graph: GraphId) -> Vec<String
         Side::Golden => found.golden_node,
     };
     name.and_then(|name| way(reader, graph, name)).unwrap_or_default()
+}
+
+/// Where the runs first part, among the steps and ranks asked for; `None` if they do not, or if it cannot be told in bearable time.
+pub(super) fn first_place(path: &Path, step: Option<u64>, rank: Option<u64>) -> Option<(u64, u64)> {
+    let file = VisFile::open(path).ok().filter(VisFile::is_comparison)?;
+    let number = |number: Option<u64>| number.map(|number| number as i64);
+    let places = file.places_of(number(step), number(rank)).ok()?;
+    let options = Options { step: number(step), top: 0, ..Options::default() };
+    let ranks = match stored(&file, &places, &options) {
+        Ok(Some((_, ranks))) => ranks,
+        _ if std::fs::metadata(path).ok()?.len() > READ_FOR_THE_ANSWER => return None,
+        _ => measured(&file, places, &options).ok()?.1,
+    };
+    ranks::first_difference(&ranks).map(|found| (found.step as u64, found.rank as u64))
 }
 
 fn first_difference(reader: &Reader, graph: GraphId) -> Option<Difference> {

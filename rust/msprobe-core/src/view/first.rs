@@ -22,6 +22,11 @@ pub(crate) struct First {
     #[serde(default)]
     is_communication: bool,
     unmatched_inside: Option<Inside>,
+    only_golden: Option<OnlyGolden>,
+    unlike_calls: Option<Calls>,
+    /// The node that faces NaN or infinity in the golden run, if the target has none before it.
+    #[serde(skip)]
+    golden_overflow: Option<String>,
 }
 
 /// How well the data inputs agree: largest relative error, and how much counts as noise.
@@ -29,6 +34,30 @@ pub(crate) struct First {
 struct Agreement {
     error: f32,
     noise: f32,
+    /// An input of integers of which little is known.
+    only_extremes: Option<IntegerInput>,
+}
+
+#[derive(Clone, Debug, Deserialize, Serialize)]
+struct IntegerInput {
+    row: String,
+    dtype: String,
+}
+
+/// How often each side calls the API that differs.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+struct Calls {
+    api: String,
+    target: u64,
+    golden: u64,
+}
+
+/// What only golden has there.
+#[derive(Debug, Deserialize)]
+struct OnlyGolden {
+    place: String,
+    nodes: Vec<Inside>,
+    more: bool,
 }
 
 /// The row that shows the difference. What it says in words is the browser's, in its language.
@@ -46,7 +75,7 @@ struct Evidence {
     broken: Option<String>,
 }
 
-/// What only the target has inside the node.
+/// A node that one side lacks.
 #[derive(Debug, Deserialize)]
 struct Inside {
     node: String,
@@ -79,13 +108,27 @@ pub(crate) struct Difference {
     is_random: bool,
     is_communication: bool,
     /// The first node without a partner inside, if that may be the cause.
-    only_inside: Option<OnlyInside>,
+    only_inside: Option<OneSided>,
+    /// What the target lacks there.
+    only_golden: Option<Missing>,
+    unlike_calls: Option<Calls>,
+    /// The target node that faces NaN or infinity in the golden run.
+    golden_overflow: Option<OneSided>,
     status: u8,
 }
 
-/// A target node without a partner inside the first difference.
+/// Golden nodes without a partner.
 #[derive(Debug, Serialize)]
-struct OnlyInside {
+struct Missing {
+    /// `inside` the first difference or `before` it.
+    place: String,
+    nodes: Vec<OneSided>,
+    more: bool,
+}
+
+/// A node to go to.
+#[derive(Debug, Serialize)]
+struct OneSided {
     id: i64,
     name: String,
     frame: Option<Frame>,
@@ -94,12 +137,21 @@ struct OnlyInside {
 /// The first difference of a step and rank; `None` if there is none, or none can be told.
 pub(crate) fn find(file: &VisFile, step: i64, rank: i64) -> Option<First> {
     match told(file, step, rank, "first_difference") {
-        Told::Found { detail, .. } => serde_json::from_str(&detail).ok(),
+        Told::Found { detail, .. } => {
+            let found: First = serde_json::from_str(&detail).ok()?;
+            let golden_overflow = match told(file, step, rank, "golden_overflow") {
+                Told::Found { node, .. } => Some(node),
+                Told::Nothing | Told::Unknown => None,
+            };
+            Some(First { golden_overflow, ..found })
+        }
         Told::Nothing => None,
         Told::Unknown => {
             let options = Options { step: Some(step), rank: Some(rank), top: 0, threads: THREADS, ..Options::default() };
             let report = report::report(&file.key.path, &options).ok()?;
-            serde_json::from_value(serde_json::to_value(report.first_difference?).ok()?).ok()
+            let golden_overflow = report.ranks.into_iter().find_map(|rank| rank.golden_overflow).map(|line| line.node);
+            let found: First = serde_json::from_value(serde_json::to_value(report.first_difference?).ok()?).ok()?;
+            Some(First { golden_overflow, ..found })
         }
     }
 }
@@ -134,7 +186,14 @@ impl First {
             evidence: self.evidence.clone(),
             is_random: self.is_random,
             is_communication: self.is_communication,
-            only_inside: self.unmatched_inside.as_ref().and_then(|inside| inside.shown(file, step, rank)),
+            only_inside: self.unmatched_inside.as_ref().and_then(|inside| inside.shown(file, step, rank, 0)),
+            only_golden: self.only_golden.as_ref().map(|missing| Missing {
+                place: missing.place.clone(),
+                nodes: missing.nodes.iter().filter_map(|node| node.shown(file, step, rank, 1)).collect(),
+                more: missing.more,
+            }),
+            unlike_calls: self.unlike_calls.clone(),
+            golden_overflow: self.golden_overflow.as_ref().and_then(|node| shown(file, step, rank, 0, node, None)),
             status: tree.status[at],
         })
     }
@@ -142,8 +201,12 @@ impl First {
 
 impl Inside {
     /// As the browser sees it; `None` if the node is not in the file.
-    fn shown(&self, file: &VisFile, step: i64, rank: i64) -> Option<OnlyInside> {
-        let id = rows::find_row(file, step, rank, 0, &self.node).ok()??;
-        Some(OnlyInside { id, name: self.node.clone(), frame: self.frame.clone() })
+    fn shown(&self, file: &VisFile, step: i64, rank: i64, side: usize) -> Option<OneSided> {
+        shown(file, step, rank, side, &self.node, self.frame.clone())
     }
+}
+
+fn shown(file: &VisFile, step: i64, rank: i64, side: usize, node: &str, frame: Option<Frame>) -> Option<OneSided> {
+    let id = rows::find_row(file, step, rank, side, node).ok()??;
+    Some(OneSided { id, name: node.to_owned(), frame })
 }
