@@ -229,6 +229,37 @@ def test_a_node_that_is_nearly_right_is_found(msprobe: Command, place: Path) -> 
     assert refused(msprobe, place, "tree", "out/compare_1.vis.db", "nowhere").endswith("no node nowhere in step 0, rank 0")
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("Module.blocks.0.1.BatchNorm2d.foward.0", "Module.blocks.0.1.BatchNorm2d.forward.0"),
+        ("Modul.blocks.0.1.BatchNorm2d.forward.0", "Module.blocks.0.1.BatchNorm2d.forward.0"),
+        ("module.pool.AvgPool2d.forward.0", "Module.pool.AdaptiveAvgPool2d.forward.0"),
+        # A piece is missing, and one too many.
+        ("Module.blocks.1.1.forward.0", "Module.blocks.1.1.BatchNorm2d.forward.0"),
+        ("Module.model.blocks.1.1.BatchNorm2d.backward.0", "Module.blocks.1.1.BatchNorm2d.backward.0"),
+        ("Functional.conv2d.7.backward", "Functional.conv2d.1.backward"),
+    ],
+)
+@pytest.mark.parametrize("side", [(), ("--golden",), ("--step", "0", "--rank", "0")])
+def test_a_slip_in_the_name_of_a_node_is_seen(typed: str, meant: str, side: tuple[str, ...], msprobe: Command, place: Path) -> None:
+    line = refused(msprobe, place, "tree", "out/compare_1.vis.db", typed, *side)
+    told = f"no node {typed} in step 0, rank 0; did you mean "
+    assert told in line
+    named = line.removesuffix("?").split(told)[1].split(" or ")
+    assert meant in named
+    assert len(named) <= 3
+    with sqlite3.connect(RESULT) as database:
+        assert set(named) <= {name for (name,) in database.execute("SELECT node_name FROM tb_nodes")}
+
+
+@pytest.mark.parametrize("typed", ["nowhere", "no.where", "Tensor.nowhere.0.forward" * 1000, ".", "a b", "x." * 50_000])
+def test_a_name_like_no_other_is_not_guessed_at(typed: str, msprobe: Command, place: Path) -> None:
+    done = msprobe("tree", "out/compare_1.vis.db", typed, cwd=place)
+    assert "did you mean" not in done.err
+    assert (done.status, done.err.count("\n")) == (1, 1)
+
+
 def test_programs_are_told_too(msprobe: Command, place: Path) -> None:
     for command in ("report", "tree"):
         done = msprobe(command, "missing.vis.db", "--json", cwd=place)

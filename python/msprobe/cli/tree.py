@@ -61,7 +61,14 @@ def tree(
         finished.check(file)
         text = _native.tree(file, node, depth=depth, golden=golden, step=step, rank=rank, first_difference=True, limit=limit)
     except _native.EngineError as error:
-        raise refused(Refusal(error.args[1], Exit(error.args[0])), as_json) from error
+        status, message = error.args
+        # Nodes that hold the name have been told already.
+        if node and f"no node {node} " in message and "; there are " not in message:
+            from msprobe.cli import near
+
+            meant = near.names(file, node, golden=golden, step=step, rank=rank)
+            message += f"; did you mean {' or '.join(meant)}?" if meant else ""
+        raise refused(Refusal(message, Exit(status)), as_json) from error
     except Refusal as refusal:
         raise refused(refusal, as_json) from None
     if as_json:
