@@ -8,6 +8,7 @@ import { it } from 'node:test';
 import { becomes, build, convert, ENTRY, eventually, inBrowser, root, told } from './harness.mjs';
 
 const SPOILED = 'spoiled.vis.db';
+const SWAPPED = 'swapped.vis.db';
 const GROWN = 'grown.vis.db';
 const MODULE = 'Module.net.Net.forward.0';
 
@@ -16,6 +17,7 @@ function addComparisons(logdir) {
   const place = mkdtempSync(join(tmpdir(), 'msprobe-faults-'));
   spawnSync('tar', ['xf', join(root, 'tests/data/faults.tar.xz'), '-C', place]);
   convert(join(logdir, SPOILED), join(place, 'transformer/step14/rank0'), join(place, 'transformer/step0/rank0'));
+  convert(join(logdir, SWAPPED), join(place, 'transformer/step0/rank0'), join(place, 'transformer/step14/rank0'));
   rmSync(place, { recursive: true });
   // The target's result is forty times the golden one.
   const small = Object.fromEntries(['Max', 'Mean', 'Norm'].map((name) => [name, ENTRY.output[0][name] / 40]));
@@ -52,9 +54,23 @@ inBrowser('the answer', { fill: addComparisons }, (here) => {
     await inside.getByText('其内部仅调试侧有').waitFor();
   });
 
+  it('names what only golden has inside it, goes there, and asks whether the sides are the right ones', async () => {
+    const { frame } = await here.open(SWAPPED);
+    const missing = frame.getByTestId('onlyGolden');
+    await missing.getByText('networks.py:50').waitFor();
+    const lines = told('report', join(here.world.logdir, SWAPPED));
+    const hint = lines.find((line) => line.startsWith('hint')).slice('hint'.length).trim();
+    await becomes(() => here.text('hints'), hint);
+    await missing.click();
+    await becomes(() => here.text('nodeName'), 'Tensor.__setitem__.0.forward');
+    await frame.getByTestId('languageButton').click();
+    await missing.getByText('其内部仅标杆侧有').waitFor();
+    await frame.getByTestId('hints').getByText('两侧是否颠倒').waitFor();
+  });
+
   it('names nothing inside where nothing is', async () => {
     const { frame } = await here.open(GROWN);
     await frame.getByTestId('firstDifference').waitFor();
-    await becomes(() => frame.getByTestId('onlyInside').count(), 0);
+    for (const id of ['onlyInside', 'onlyGolden', 'hints']) await becomes(() => frame.getByTestId(id).count(), 0);
   });
 });
