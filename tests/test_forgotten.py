@@ -109,6 +109,20 @@ def test_a_call_that_the_target_forgot_is_named_with_goldens_line(validator: Any
     assert "only_golden" not in json.loads(msprobe("report", file, "--json").out)["first_difference"]
 
 
+def test_the_page_lists_what_only_golden_has(msprobe: Command, run: Run, tmp_path: Path) -> None:
+    file = run.result(*attention(tmp_path))
+    assert msprobe("export", file, "-o", tmp_path / "page.html").status == 0
+    page = (tmp_path / "page.html").read_text()
+    assert MISSING in page
+    assert "<h2>Only in golden (1)</h2>" in page
+    assert f"<td>{SCALE}</td>" in page
+    # The same the other way round has nothing of it.
+    other = tmp_path / "other"
+    msprobe("graph_visualize", "-tp", tmp_path / "golden", "-gp", tmp_path / "target", "-o", other)
+    assert msprobe("export", next(other.iterdir()), "-o", tmp_path / "other.html").status == 0
+    assert "Only in golden" not in (tmp_path / "other.html").read_text()
+
+
 def test_what_only_golden_has_is_listed_as_unmatched(validator: Any, msprobe: Command, run: Run, tmp_path: Path) -> None:
     file = run.result(*attention(tmp_path))
     done = msprobe("report", file, "--only", "unmatched")
@@ -225,6 +239,8 @@ def test_steps_that_are_left_out_are_told_by_the_file_too(validator: Any, msprob
     document = json.loads(msprobe("report", file, "--json").out)
     validator.validate(document)
     left_out = document["left_out"]
+    assert msprobe("export", file, "-o", tmp_path / "page.html").status == 0
+    assert "left out 2 of 3: step0/rank0: " in (tmp_path / "page.html").read_text()
     assert [(one["step"], one["rank"]) for one in left_out] == [(0, 0), (2, 0)]
     assert "left_out" not in json.loads(msprobe("report", file, "--json", "--step", "1").out)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from msprobe.cli import difference
 from msprobe.cli.answer import LEVELS, MODES, VERDICTS
-from msprobe.cli.places import Places
+from msprobe.cli.places import Places, left_out
 
 MOST_LISTED = 50
 """Nodes of each kind that are listed above the tree."""
@@ -74,6 +74,10 @@ def _page(file: Path) -> Iterator[str]:
     yield f'<h2>Steps and ranks</h2><div class="card">{_ranks(answer)}</div>\n'
     for kind, heading in (("error", "Errors"), ("warning", "Warnings"), ("overflow", "Overflow")):
         yield _listed(reports[kind], heading)
+    if answer["totals"]["only_golden"]:
+        # The tree below is the target's.
+        unmatched = json.loads(_native.report(file, top=MOST_LISTED, only="unmatched", drift=False))
+        yield _listed(unmatched, "Only in golden", "listed_golden")
     yield '<h2>Tree of the target</h2><div class="card tree">'
     yield _native.tree_page(file, _wanted(answer))
     yield "</div>\n</body></html>\n"
@@ -87,11 +91,12 @@ def _kind(answer: dict[str, Any]) -> str:
 
 
 def _lines(answer: dict[str, Any]) -> Iterator[str]:
+    yield from left_out(answer.get("left_out", []), len(answer["ranks"]))
     if answer["graph_type"] != "build":
         total = answer["totals"]
         yield f"matched  {total['matched']:,}   only in target {total['only_target']:,}   only in golden {total['only_golden']:,}"
         yield "verdict  " + "   ".join(f"{total['verdicts'][name]:,} {name.replace('_', ' ')}" for name in VERDICTS)
-    yield from difference.lines(answer, Places(answer["ranks"]))
+    yield from difference.lines(answer, Places(answer["ranks"], some=bool(answer.get("left_out"))))
 
 
 def _ranks(answer: dict[str, Any]) -> str:
@@ -110,18 +115,19 @@ def _ranks(answer: dict[str, Any]) -> str:
     return f"<table><tr>{''.join(f'<th>{head}</th>' for head in heads)}</tr>{''.join(rows)}</table>"
 
 
-def _listed(answer: dict[str, Any], heading: str) -> str:
+def _listed(answer: dict[str, Any], heading: str, listed: str = "listed") -> str:
     """The first nodes of one kind, in execution order, of all ranks."""
-    total = sum(rank.get("listed_total") or 0 for rank in answer["ranks"])
+    total = sum(rank.get(f"{listed}_total") or 0 for rank in answer["ranks"])
     if total == 0:
         return ""
-    nodes = [node for rank in answer["ranks"] for node in rank.get("listed", [])][:MOST_LISTED]
+    nodes = [node for rank in answer["ranks"] for node in rank.get(listed, [])][:MOST_LISTED]
     rows = (
         f"<tr><td>{node['step']}</td><td>{node['rank']}</td><td>{node['order'] + 1:,}</td><td>{escape(node['node'])}</td>"
         f'<td class="faint">{escape(node["overflow"] or "")}</td></tr>'
         for node in nodes
     )
-    more = f'<p class="faint">{total - len(nodes):,} more are in the tree.</p>' if total > len(nodes) else ""
+    place = "in the tree" if listed == "listed" else "in the file"
+    more = f'<p class="faint">{total - len(nodes):,} more are {place}.</p>' if total > len(nodes) else ""
     head = "<tr><th>step</th><th>rank</th><th>place</th><th>node</th><th></th></tr>"
     state = " open" if total <= SHOWN_AT_ONCE else ""
     table = f'<div class="card"><table>{head}{"".join(rows)}</table>{more}</div>'

@@ -362,6 +362,30 @@ mod tests {
     }
 
     #[test]
+    fn what_overflows_in_golden_alone_is_told_from_masks() {
+        let golden_overflows = |[max, min]: [&str; 2], [max_by, min_by]: [&str; 2]| {
+            let members = format!(
+                "\"dtype\": \"torch.float32\", \"Max\": \"{max}\", \"Min\": \"{min}\", \"Max diff\": \"{max_by}\", \"Min diff\": \"{min_by}\""
+            );
+            row(Task::Summary, &members).golden_overflows
+        };
+        // 1 - nan, 1 - inf, 0 - inf; then 0 - -inf, a mask of golden.
+        assert!(golden_overflows(["1.0", "0.0"], ["Nan", "Nan"]));
+        assert!(golden_overflows(["1.0", "0.0"], ["-inf\\t", "0.0"]));
+        assert!(golden_overflows(["1.0", "0.0"], ["-inf\\t", "-inf\\t"]));
+        assert!(!golden_overflows(["1.0", "0.0"], ["0.0", "inf\\t"]));
+        // The target's own, and that of both.
+        assert!(!golden_overflows(["nan", "nan"], ["Nan", "Nan"]));
+        assert!(!golden_overflows(["inf", "0.0"], ["inf\\t", "0.0"]));
+        assert!(!golden_overflows(["1.0", "0.0"], ["0.5", "0.0"]));
+        let tensors = |max: &str| {
+            let members = format!("\"dtype\": \"torch.float32\", \"Max\": \"{max}\", \"EucDist\": \"N/A\", \"MaxAbsErr\": \"N/A\"");
+            row(Task::All, &members).golden_overflows
+        };
+        assert_eq!((tensors("2.0"), tensors("nan")), (true, false));
+    }
+
+    #[test]
     fn a_mask_is_judged_by_its_finite_end() {
         let Difference::Relative(errors) = float(["1.0", "-inf", "-inf", "inf"], ["0.5", "Nan", "Nan", "Nan"], "") else { panic!() };
         assert_eq!(errors[1], 0.5);
