@@ -1,16 +1,15 @@
 //! Rendering the nodes of a part in parallel and appending them in order.
 //!
-//! Rendering begins before the writer is free and runs ahead of it by a few chunks for each worker, so that the workers have
-//! something to do while the part before is finished.
+//! Rendering begins before the writer is free and runs ahead of it by a few chunks for each thread, so that they have something to
+//! do while the part before is finished. Who writes renders too where nobody has begun the chunk that comes next.
 
 use std::any::Any;
-use std::io;
+use std::ops::Range;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::sync::{Mutex, PoisonError};
 use std::thread::Builder;
 
-use crossbeam_channel::{bounded, Receiver, Sender};
-
+use super::line::Line;
 use super::render::{Beside, Outcome, Scene, Scratch};
 use super::stacks::StackNumbers;
 use super::told;
@@ -21,12 +20,12 @@ use crate::matching::LinkWriter;
 use crate::verdict::Verdict;
 use crate::visdb::{schema, Cell, EncodedNodes, Side, Task, Writer};
 
-/// Nodes rendered by one worker at a time: enough to make handing over cheap, few enough to stay in the cache.
+/// Nodes rendered by one thread at a time: enough to make handing over cheap, few enough to stay in the cache.
 const CHUNK: usize = 128;
 /// The same where each node may hold gigabytes of tensors.
 const TENSOR_CHUNK: usize = 4;
-/// Chunks per worker that are rendered or wait for the writer.
-const CHUNKS_PER_WORKER: usize = 3;
+/// Chunks per thread that are rendered or wait for the writer.
+const CHUNKS_PER_THREAD: usize = 3;
 
 /// Told how far the writing is, and asked whether to go on.
 pub trait Watch: Sync {
@@ -45,7 +44,7 @@ enum Piece {
     Collection(NodeId),
 }
 
-/// What a worker made of one chunk.
+/// What was made of one chunk.
 struct Chunk {
     pieces: Vec<Piece>,
     /// One per node, collections included.
@@ -55,7 +54,7 @@ struct Chunk {
     beside: Beside,
 }
 
-/// What a worker hands over; a panic goes on in the thread that takes it.
+/// What is handed over; a panic goes on in the thread that takes it.
 type Rendered = Result<Result<Chunk, Error>, Box<dyn Any + Send>>;
 
 /// One side of a part under way.
@@ -63,9 +62,10 @@ struct Stage<'a> {
     side: Side,
     scene: Scene<'a>,
     stacks: &'a StackNumbers<'a>,
+    /// Its chunks, among those of all sides.
+    chunks: Range<usize>,
     /// Whose memory is used again.
     batches: Spare<EncodedNodes>,
-    scratches: Spare<Scratch>,
 }
 
 /// Things that are used again.
@@ -85,12 +85,18 @@ impl<T> Spare<T> {
     }
 }
 
-/// The rows of a part, on their way from the workers.
+/// The rows of a part, on their way into the file.
 pub(crate) struct Rows<'r, 'a> {
     stages: &'r [Stage<'a>],
-    /// For each side its chunks in their order, each as soon as it is there.
-    chunks: Vec<Receiver<Receiver<Rendered>>>,
+    line: &'r Line<Rendered>,
+    renderer: Renderer<'r, 'a>,
     watch: &'r dyn Watch,
+}
+
+impl Drop for Rows<'_, '_> {
+    fn drop(&mut self) {
+        self.line.close();
+    }
 }
 
 /// The stacks of both sides of a part.
@@ -104,9 +110,9 @@ impl<'a> Stacks<'a> {
     }
 }
 
-/// Begins to render all rows of `part`, whose stacks are `stacks`, and calls `take` with them. `followed` tells what is compared,
-/// if somebody wants to follow the target's nodes. Rendering ends early when the rows are dropped. An error means that there is no
-/// thread for it.
+/// Begins to render all rows of `part`, whose stacks are `stacks`, and calls `take` with them. As many threads render as `pool` has,
+/// the caller's among them; its own read tensors. `followed` tells what is compared, if somebody wants to follow the target's nodes.
+/// Rendering ends early when the rows are dropped.
 pub(crate) fn render<T>(
     part: &Part<'_>,
     stacks: &Stacks<'_>,
@@ -114,46 +120,68 @@ pub(crate) fn render<T>(
     watch: &dyn Watch,
     followed: Option<Task>,
     take: impl FnOnce(Rows<'_, '_>) -> T,
-) -> io::Result<T> {
+) -> T {
+    let mut chunks = 0;
     let stage = |&(side, ref stacks)| {
         let followed = followed.filter(|_| side == Side::Target);
-        Stage { side, scene: Scene::new(part, side, stacks, followed), stacks, batches: Spare::new(), scratches: Spare::new() }
+        let scene = Scene::new(part, side, stacks, followed);
+        let first = chunks;
+        chunks += scene.graph().len().div_ceil(chunk_size(&scene));
+        Stage { side, scene, stacks, chunks: first..chunks, batches: Spare::new() }
     };
     let stages: Vec<_> = stacks.0.iter().map(stage).collect();
-    let ahead = CHUNKS_PER_WORKER * pool.current_num_threads();
-    let (senders, chunks): (Vec<_>, Vec<_>) = stages.iter().map(|_| bounded(ahead)).unzip();
+    let threads = pool.current_num_threads();
+    let line = Line::new(chunks, CHUNKS_PER_THREAD * threads);
     std::thread::scope(|scope| {
-        let stages = &stages;
-        let render = move || stages.iter().zip(senders).all(|(stage, sender)| stage.render(&sender, pool, watch));
-        Builder::new().spawn_scoped(scope, render)?;
-        Ok(take(Rows { stages, chunks, watch }))
+        let (stages, line) = (stages.as_slice(), &line);
+        let renderer = || Renderer { stages, pool, watch, scratches: stages.iter().map(|_| Scratch::default()).collect() };
+        let rows = Rows { stages, line, renderer: renderer(), watch };
+        for _ in 1..threads {
+            let mut helper = renderer();
+            // Where the system gives no more threads, fewer do.
+            if Builder::new().spawn_scoped(scope, move || line.help(|number| helper.render(number))).is_err() {
+                break;
+            }
+        }
+        take(rows)
     })
 }
 
-impl Stage<'_> {
-    /// Renders all nodes; whether anybody still wants them.
-    fn render(&self, sender: &Sender<Receiver<Rendered>>, pool: &rayon::ThreadPool, watch: &dyn Watch) -> bool {
-        let chunk = if self.scene.reads_tensors() { TENSOR_CHUNK } else { CHUNK };
-        pool.in_place_scope(|workers| {
-            self.scene.graph().order().chunks(chunk).all(|nodes| {
-                let (hand_over, rendered) = bounded(1);
-                // Waits while enough is under way.
-                let wanted = sender.send(rendered).is_ok();
-                if wanted {
-                    workers.spawn(move |_| {
-                        let mut scratch = self.scratches.take().unwrap_or_default();
-                        let chunk = catch_unwind(AssertUnwindSafe(|| self.render_chunk(nodes, &mut scratch, watch)));
-                        self.scratches.give(scratch);
-                        // Nobody takes it when the writing has failed.
-                        let _ = hand_over.send(chunk);
-                    });
-                }
-                wanted
-            })
-        })
+/// Nodes of a chunk.
+fn chunk_size(scene: &Scene<'_>) -> usize {
+    if scene.reads_tensors() {
+        TENSOR_CHUNK
+    } else {
+        CHUNK
     }
+}
 
-    fn render_chunk(&self, nodes: &[NodeId], scratch: &mut Scratch, watch: &dyn Watch) -> Result<Chunk, Error> {
+/// A thread that renders.
+struct Renderer<'r, 'a> {
+    stages: &'r [Stage<'a>],
+    pool: &'r rayon::ThreadPool,
+    watch: &'r dyn Watch,
+    /// For each stage.
+    scratches: Vec<Scratch>,
+}
+
+impl Renderer<'_, '_> {
+    /// Renders the chunk of that number.
+    fn render(&mut self, number: usize) -> Rendered {
+        let Renderer { stages, pool, watch, scratches } = self;
+        let mut both = stages.iter().zip(scratches);
+        let (stage, scratch) = both.find(|(stage, _)| stage.chunks.contains(&number)).expect("every chunk has a stage");
+        let size = chunk_size(&stage.scene);
+        let order = stage.scene.graph().order();
+        let first = (number - stage.chunks.start) * size;
+        let nodes = &order[first..order.len().min(first + size)];
+        let mut render = || stage.render(nodes, scratch, *watch);
+        catch_unwind(AssertUnwindSafe(|| if stage.scene.reads_tensors() { pool.install(render) } else { render() }))
+    }
+}
+
+impl Stage<'_> {
+    fn render(&self, nodes: &[NodeId], scratch: &mut Scratch, watch: &dyn Watch) -> Result<Chunk, Error> {
         let scene = &self.scene;
         let outcomes = Vec::with_capacity(nodes.len());
         let mut chunk = Chunk { pieces: Vec::new(), outcomes, facts: Vec::new(), beside: Beside::default() };
@@ -183,16 +211,16 @@ impl Stage<'_> {
 impl Rows<'_, '_> {
     /// Writes them: target nodes and stacks, then those of the golden side. `follow` takes the target's nodes in their order, if
     /// they are followed. The caller begins and finishes the part; on an error it rolls it back.
-    pub(crate) fn write(self, writer: &mut Writer, mut follow: impl FnMut(&NodeFacts)) -> Result<Report, Error> {
+    pub(crate) fn write(mut self, writer: &mut Writer, mut follow: impl FnMut(&NodeFacts)) -> Result<Report, Error> {
         let mut report = Report::default();
         let total = self.stages.iter().map(|stage| stage.scene.graph().len()).sum();
         let mut done = 0;
-        for (stage, chunks) in self.stages.iter().zip(self.chunks) {
-            let Stage { side, scene, stacks, batches, .. } = stage;
+        for stage in self.stages {
+            let Stage { side, scene, stacks, chunks, batches } = stage;
             let verdicts = vec![None; scene.graph().len()];
             let mut order = Sequence { scene, writer, report: &mut report, verdicts, links: LinkWriter::default() };
-            // Each comes: a worker that panics says so.
-            for chunk in chunks.into_iter().flatten() {
+            for _ in chunks.clone() {
+                let chunk = self.line.take(|number| self.renderer.render(number)).expect("every chunk comes once");
                 let chunk = chunk.unwrap_or_else(|panic| resume_unwind(panic))?;
                 done += chunk.outcomes.len();
                 order.append(chunk, batches)?.iter().for_each(&mut follow);

@@ -10,6 +10,7 @@
 mod columns;
 mod compare;
 mod emit;
+mod line;
 mod render;
 mod stacks;
 mod stored;

@@ -12,7 +12,6 @@ use crate::matching::mapping::Usage;
 use crate::matching::{NodeMatch, Side, Ways};
 use crate::metrics::Mode;
 use crate::part::{Golden, Hooks, Part, PartSide};
-use crate::text::message::system;
 use crate::visdb;
 
 /// Why a rank cannot be compared. One line, for the list of what was left out.
@@ -36,8 +35,6 @@ pub(super) enum Error {
         golden.display()
     )]
     NothingMatched { target: PathBuf, golden: PathBuf },
-    #[error("cannot start a thread: {}; give a smaller --jobs", system(.0))]
-    NoThread(std::io::Error),
     #[error("{}: dump.json names no framework and its data shows none", .0.display())]
     NoFramework(PathBuf),
     #[error("{} is from {target_framework}, {} from {golden_framework}: a layer mapping (-lm) or --match align is needed to compare frameworks", target.display(), golden.display())]

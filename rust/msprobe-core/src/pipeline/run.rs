@@ -129,8 +129,8 @@ impl Crew<'_> {
         let followed = is_followed(request).then(|| task(prepared.mode()));
         // Rows that wait for their turn take memory, so only those do whose turn is next.
         ticket.wait_to_be_next();
-        part::render(&part, &stacks, pool, &watch, followed, |rows| self.in_turn(ticket).write(pair, &prepared, rows, calls))
-            .map_err(prepare::Error::NoThread)
+        part::render(&part, &stacks, pool, &watch, followed, |rows| self.in_turn(ticket).write(pair, &prepared, rows, calls));
+        Ok(())
     }
 
     fn in_turn(&self, ticket: &Ticket<'_>) -> MutexGuard<'_, State> {

@@ -76,9 +76,9 @@ struct Indexes {
     by_name: Run,
     by_side_and_order: Run,
     by_order: Run,
-    by_micro_step: Run,
-    by_modified: Run,
-    by_distributed: [Run; 2],
+    /// Empty: whatever is written is as the comparison made it.
+    modified: Run,
+    distributed: Run,
     /// `msprobe_node`
     facts: Run,
 }
@@ -123,9 +123,8 @@ impl Writer {
             by_name: Run::new(),
             by_side_and_order: Run::new(),
             by_order: Run::new(),
-            by_micro_step: Run::new(),
-            by_modified: Run::new(),
-            by_distributed: [Run::new(), Run::new()],
+            modified: Run::new(),
+            distributed: Run::new(),
             facts: Run::new(),
         };
         let tables = [&schema::META, &schema::SKIPPED, &schema::SURPLUS].map(Filled::new).into();
@@ -307,15 +306,13 @@ impl Writer {
             self.indexes.by_name,
             self.indexes.by_side_and_order,
             self.indexes.by_order,
-            self.indexes.by_micro_step,
-            self.indexes.by_modified,
+            self.indexes.modified,
+            self.indexes.distributed,
         ];
         let mut roots = Vec::new();
         for run in runs {
             roots.push(run.finish(output)?);
         }
-        let by_distributed = self.indexes.by_distributed.map(|run| run.close(output));
-        roots.push(join(by_distributed.into_iter().collect::<io::Result<Vec<_>>>()?, output)?);
         for ((name, sql), root) in schema::INDEXES.into_iter().zip(roots) {
             entries.push(SchemaEntry { kind: "index", name, table: "tb_nodes", root, sql: Some(sql) });
         }

@@ -30,7 +30,6 @@ pub(super) struct Graph {
     /// Names of parents; one for all children of a node when they come in post-order.
     parents: Texts,
     parent_of: Vec<u32>,
-    micro_steps: Vec<u32>,
     distributed: Vec<u32>,
     matched_by: Vec<Option<MatchedBy>>,
     /// Order and subtree (itself left out) of every node with children.
@@ -46,7 +45,6 @@ impl Graph {
             names: Texts::default(),
             parents: Texts::default(),
             parent_of: Vec::new(),
-            micro_steps: Vec::new(),
             distributed: Vec::new(),
             matched_by: Vec::new(),
             subtrees: Vec::new(),
@@ -100,7 +98,6 @@ impl Graph {
         self.waiting.push(Waiting { counts: below, parent });
         self.parent_of.push(parent);
         self.names.push(name);
-        self.micro_steps.push(node.micro_step);
         self.matched_by.push(node.matched_by);
         if node.is_distributed {
             self.distributed.push(node.order);
@@ -222,29 +219,16 @@ pub(super) fn append_entries(
     }
     // Keys without a side: both graphs interleave.
     let longest = graphs.iter().map(|g| g.1.len()).max().unwrap_or(0) as u32;
-    let mut by_micro_step: Vec<(u32, u32, i64)> = Vec::new();
     for order in 0..longest {
         for (_, graph, _) in graphs.iter().filter(|g| (order as usize) < g.1.len()) {
-            let rowid = graph.rowid(order);
-            prefix.with_numbers(&mut entry, &[i64::from(order), rowid]);
+            prefix.with_numbers(&mut entry, &[i64::from(order), graph.rowid(order)]);
             indexes.by_order.append(&entry, output)?;
-            by_micro_step.push((graph.micro_steps[order as usize], order, rowid));
         }
     }
-    by_micro_step.sort_by_key(|&(micro_step, ..)| micro_step);
-    for (micro_step, order, rowid) in by_micro_step {
-        prefix.with_numbers(&mut entry, &[i64::from(micro_step), i64::from(order), rowid]);
-        indexes.by_micro_step.append(&entry, output)?;
-    }
     for (_, graph, _) in graphs {
-        let mut distributed = graph.distributed.iter().copied().peekable();
-        for order in 0..graph.len() as u32 {
-            let rowid = graph.rowid(order);
-            prefix.with_numbers(&mut entry, &[0, rowid]);
-            indexes.by_modified.append(&entry, output)?;
-            let is_distributed = distributed.next_if_eq(&order).is_some();
-            Prefix::default().with_numbers(&mut entry, &[i64::from(is_distributed), rowid]);
-            indexes.by_distributed[usize::from(is_distributed)].append(&entry, output)?;
+        for &order in &graph.distributed {
+            Prefix::default().with_numbers(&mut entry, &[1, graph.rowid(order)]);
+            indexes.distributed.append(&entry, output)?;
         }
     }
     Ok(())
