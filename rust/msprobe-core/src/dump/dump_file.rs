@@ -268,7 +268,7 @@ impl Builder {
         let mut first = true;
         while let Some(key) = scanner.next_key(first)? {
             first = false;
-            let name = self.decoded.keep(text, key);
+            let name = self.decoded.gather(key);
             scanner.skip_blanks();
             let entry = Entry { name, value: scanner.at() as u64 };
             scanner.met_md5 = false;

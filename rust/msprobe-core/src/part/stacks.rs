@@ -1,7 +1,7 @@
 //! Numbers of the stacks of one graph, in order of first use.
 
+use hashbrown::HashMap;
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use crate::graph::{Graph, StackRef};
 

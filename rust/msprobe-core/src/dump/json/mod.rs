@@ -8,6 +8,7 @@ mod parse;
 mod plain;
 mod scan;
 mod text;
+mod usual;
 mod value;
 mod write;
 

@@ -6,6 +6,7 @@ use bumpalo::Bump;
 use super::number::float;
 use super::scan::{Escapes, Fault, Number, Scanner, StringToken};
 use super::text::unescape;
+use super::usual::Gone;
 use super::value::{Member, Value};
 
 /// Objects with more members than this look for repeated keys by sorting hashes, smaller ones by comparing all pairs.
@@ -29,11 +30,16 @@ pub fn parse<'t: 'a, 'a>(scanner: &mut Scanner<'t>, bump: &'a Bump) -> Result<Va
         let mut value = match scanner.skip_blanks() {
             b'{' => {
                 scanner.advance();
+                let start = members.len();
                 if scanner.skip_blanks() == b'}' {
                     scanner.advance();
                     Value::Object(&[])
+                } else if scanner.usual(&mut members, bump)? == Gone::Through {
+                    let object = bump.alloc_slice_copy(&members[start..]);
+                    members.truncate(start);
+                    Value::Object(object)
                 } else {
-                    open.push(Open { start: members.len(), object: true, key });
+                    open.push(Open { start, object: true, key });
                     key = text(scanner.key()?, bump);
                     continue;
                 }
@@ -79,7 +85,7 @@ pub fn parse<'t: 'a, 'a>(scanner: &mut Scanner<'t>, bump: &'a Bump) -> Result<Va
 }
 
 #[inline]
-fn scalar<'t: 'a, 'a>(scanner: &mut Scanner<'t>, bump: &'a Bump) -> Result<Value<'a>, Fault> {
+pub(super) fn scalar<'t: 'a, 'a>(scanner: &mut Scanner<'t>, bump: &'a Bump) -> Result<Value<'a>, Fault> {
     Ok(match scanner.peek() {
         b'"' => Value::Str(text(scanner.string()?, bump)),
         b'-' | b'0'..=b'9' => match scanner.number()? {

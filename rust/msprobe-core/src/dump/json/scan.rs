@@ -2,6 +2,7 @@
 
 use super::number::{leading_digits, short_number};
 use super::plain::plain_end;
+use super::usual::Gone;
 
 /// Where and why a text is not JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +76,32 @@ impl<'a> Scanner<'a> {
     #[inline]
     pub(super) fn advance(&mut self) {
         self.at += 1;
+    }
+
+    #[inline]
+    pub(super) fn advance_by(&mut self, bytes: usize) {
+        self.at += bytes;
+    }
+
+    /// Back to a place where the scanner has been.
+    #[inline]
+    pub(super) fn go_back(&mut self, at: usize) {
+        self.at = at;
+    }
+
+    /// The bytes from here on.
+    #[inline]
+    pub(super) fn rest(&self) -> &'a [u8] {
+        &self.text.as_bytes()[self.at..]
+    }
+
+    /// Digits that are a JSON number without sign, fraction and exponent, or at least begin like one.
+    #[inline]
+    pub(super) fn whole_number(&mut self) -> Option<&'a str> {
+        let start = self.at;
+        self.digits().ok()?;
+        let digits = &self.text[start..self.at];
+        (digits.len() == 1 || !digits.starts_with('0')).then_some(digits)
     }
 
     /// The fault `reason` at the current place, or the end of the text if that is there.
@@ -321,7 +348,7 @@ impl<'a> Scanner<'a> {
 
     /// A value that is neither a list nor an object.
     #[inline]
-    fn skip_scalar(&mut self) -> Scan<()> {
+    pub(super) fn skip_scalar(&mut self) -> Scan<()> {
         match self.peek() {
             b'"' => self.skip_string(),
             b'-' | b'0'..=b'9' => self.skip_number().map(drop).map_err(|reason| self.fault(reason)),
@@ -341,12 +368,13 @@ impl<'a> Scanner<'a> {
             match self.skip_blanks() {
                 b'{' => {
                     self.at += 1;
-                    if self.skip_blanks() != b'}' {
+                    if self.skip_blanks() == b'}' {
+                        self.at += 1;
+                    } else if self.skip_usual()? == Gone::ToKey {
                         open.push(true);
                         self.skip_key()?;
                         continue;
                     }
-                    self.at += 1;
                 }
                 b'[' => {
                     self.at += 1;
