@@ -3,13 +3,14 @@
 //! In an index b-tree the entry between two neighbouring leaves stands in the page above them and nowhere else. So when a
 //! leaf is full, its last entry is taken out and remembered as the divider.
 //!
-//! A [`Run`] is a stretch of entries in order. Runs that arrive in another order than that of their keys are written side
-//! by side and joined at the end: each keeps its first and its last entries in memory, so that joining never has to read or
+//! A [`Tree`] takes its entries in order. A [`Run`] is a stretch of entries in order; runs that arrive in another order than that of
+//! their keys are written side by side and joined at the end: each keeps its first and its last entries in memory, so that joining never has to read or
 //! rewrite a page (`[a7] a8 (a9) + (b1) b2 [b3 ..` becomes `[a7] a8 [a9 b1] b2 [b3 ..`). There may be thousands of them, so
 //! what a [`Closed`] run keeps is small.
 
 use std::io;
 
+use super::levels::Levels;
 use super::output::Output;
 use super::page::{Page, PageKind, PAGE_SIZE};
 use super::record::{put_varint, MAX_VARINT};
@@ -82,14 +83,7 @@ impl Run {
 
     /// Appends a record; its key must not be below the last one's.
     pub(crate) fn append(&mut self, payload: &[u8], output: &mut Output) -> io::Result<()> {
-        let mut head = [0; MAX_VARINT];
-        let head_len = put_varint(&mut head, payload.len() as u64);
-        let local = local_len(payload.len(), MAX_LOCAL, MIN_LOCAL);
-        if local < payload.len() {
-            let tail = output.put_overflow(&payload[local..])?;
-            return self.append_cell(&[&head[..head_len], &payload[..local], &tail.to_be_bytes()], output);
-        }
-        self.append_cell(&[&head[..head_len], payload], output)
+        with_cell(payload, output, |parts, output| self.append_cell(parts, output))
     }
 
     fn append_cell(&mut self, parts: &[&[u8]], output: &mut Output) -> io::Result<()> {
@@ -111,12 +105,6 @@ impl Run {
         }
         Ok(Closed { written: self.written, tail })
     }
-
-    /// Ends the run, which is all there is; returns the number of the root page.
-    pub(crate) fn finish(self, output: &mut Output) -> io::Result<u32> {
-        let closed = self.close(output)?;
-        join([closed], output)
-    }
 }
 
 impl Written {
@@ -134,6 +122,19 @@ impl Written {
     }
 }
 
+/// Makes a cell of a record, whose end goes to overflow pages if it is long, and hands over the parts of the cell.
+fn with_cell(payload: &[u8], output: &mut Output, take: impl FnOnce(&[&[u8]], &mut Output) -> io::Result<()>) -> io::Result<()> {
+    let mut head = [0; MAX_VARINT];
+    let head_len = put_varint(&mut head, payload.len() as u64);
+    let head = &head[..head_len];
+    let local = local_len(payload.len(), MAX_LOCAL, MIN_LOCAL);
+    if local < payload.len() {
+        let tail = output.put_overflow(&payload[local..])?;
+        return take(&[head, &payload[..local], &tail.to_be_bytes()], output);
+    }
+    take(&[head, payload], output)
+}
+
 fn push_parts(leaf: &mut Page, parts: &[&[u8]]) -> bool {
     let Some(mut room) = leaf.reserve(parts.iter().map(|p| p.len()).sum()) else { return false };
     for part in parts {
@@ -144,73 +145,57 @@ fn push_parts(leaf: &mut Page, parts: &[&[u8]]) -> bool {
     true
 }
 
-/// Children of one level, and between each two of them an entry.
-#[derive(Debug, Default)]
-struct Level {
-    pages: Vec<u32>,
-    dividers: Cells,
+/// An index b-tree whose entries come in order.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    leaf: Page,
+    above: Levels,
 }
 
-impl Level {
-    fn push(&mut self, page: u32, divider: &[u8]) {
-        self.pages.push(page);
-        self.dividers.push(divider);
+impl Tree {
+    pub(crate) fn new() -> Self {
+        Tree { leaf: Page::new(PageKind::LeafIndex), above: Levels::new(PageKind::InteriorIndex) }
     }
 
-    /// Writes the pages of the level above; this level has at least two children.
-    fn parents(&self, output: &mut Output) -> io::Result<Level> {
-        let mut above = Level::default();
-        let mut page = Page::new(PageKind::InteriorIndex);
-        let last = self.pages.len() - 1;
-        for (position, &child) in self.pages[..last].iter().enumerate() {
-            let divider = self.dividers.get(position);
-            if push_parts(&mut page, &[&child.to_be_bytes(), divider]) {
-                continue;
-            }
-            if position + 1 < last {
-                above.push(output.put_page(&mut page, child)?, divider);
-                continue;
-            }
-            // The last page would be left with a single child, which is illegal: it borrows one.
-            let borrowed = page.pop().to_vec();
-            let right_most = u32::from_be_bytes([borrowed[0], borrowed[1], borrowed[2], borrowed[3]]);
-            above.push(output.put_page(&mut page, right_most)?, &borrowed[4..]);
-            push_parts(&mut page, &[&child.to_be_bytes(), divider]);
+    /// Appends a record; its key must not be below the last one's.
+    pub(crate) fn append(&mut self, payload: &[u8], output: &mut Output) -> io::Result<()> {
+        with_cell(payload, output, |parts, output| self.push(parts, output))
+    }
+
+    fn push(&mut self, parts: &[&[u8]], output: &mut Output) -> io::Result<()> {
+        if !push_parts(&mut self.leaf, parts) {
+            let divider = self.leaf.pop().to_vec();
+            self.close_leaf(&divider, output)?;
+            push_parts(&mut self.leaf, parts);
         }
-        above.pages.push(output.put_page(&mut page, self.pages[last])?);
-        Ok(above)
+        Ok(())
+    }
+
+    /// Writes the open leaf; `divider` comes behind it.
+    fn close_leaf(&mut self, divider: &[u8], output: &mut Output) -> io::Result<()> {
+        let page = output.put_page(&mut self.leaf, 0)?;
+        self.above.push(page, divider, output)
+    }
+
+    /// Writes the rest; returns the number of the root page.
+    pub(crate) fn finish(mut self, output: &mut Output) -> io::Result<u32> {
+        let last = output.put_page(&mut self.leaf, 0)?;
+        self.above.finish(last, output)
     }
 }
 
 /// Joins runs, given in the order of their keys, to one b-tree; returns the number of its root page.
 pub(crate) fn join(runs: impl IntoIterator<Item = Closed>, output: &mut Output) -> io::Result<u32> {
-    let mut level = Level::default();
-    let mut leaf = Page::new(PageKind::LeafIndex);
+    let mut tree = Tree::new();
     for Closed { written, tail } in runs {
-        push_loose(&written.head, &mut leaf, &mut level, output)?;
+        written.head.iter().try_for_each(|cell| tree.push(&[cell], output))?;
         if !written.pages.is_empty() {
-            level.push(output.put_page(&mut leaf, 0)?, written.dividers.get(0));
+            tree.close_leaf(written.dividers.get(0), output)?;
             for (position, &page) in written.pages.iter().enumerate() {
-                level.push(page, written.dividers.get(position + 1));
+                tree.above.push(page, written.dividers.get(position + 1), output)?;
             }
         }
-        push_loose(&tail, &mut leaf, &mut level, output)?;
+        tail.iter().try_for_each(|cell| tree.push(&[cell], output))?;
     }
-    level.pages.push(output.put_page(&mut leaf, 0)?);
-    while level.pages.len() > 1 {
-        level = level.parents(output)?;
-    }
-    Ok(level.pages[0])
-}
-
-/// Appends cells that stand on no page yet to the open leaf.
-fn push_loose(cells: &Cells, leaf: &mut Page, level: &mut Level, output: &mut Output) -> io::Result<()> {
-    for cell in cells.iter() {
-        if !leaf.push(cell) {
-            let divider = leaf.pop().to_vec();
-            level.push(output.put_page(leaf, 0)?, &divider);
-            leaf.push(cell);
-        }
-    }
-    Ok(())
+    tree.finish(output)
 }

@@ -6,12 +6,13 @@
 //! * [`record`]: rows to bytes
 //! * [`page`]: one b-tree page, filled in key order
 //! * [`output`]: pages to the file, many per system call
-//! * [`table`], [`index`]: leaves in order, then the levels above them
+//! * [`table`], [`index`]: leaves in order; [`levels`]: what is above them
 //! * [`schema_page`]: the first page
 //!
 //! Knows the file format (<https://www.sqlite.org/fileformat2.html>) and nothing of nodes.
 
 pub(crate) mod index;
+mod levels;
 pub(crate) mod output;
 pub(crate) mod page;
 pub mod record;

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use super::levels::Levels;
 use super::output::Output;
 use super::page::{Page, PageKind, PAGE_SIZE};
 use super::record::{put_varint, MAX_VARINT};
@@ -10,9 +11,6 @@ use super::record::{put_varint, MAX_VARINT};
 const MAX_LOCAL: usize = PAGE_SIZE - 35;
 /// Shortest part of a longer payload that stays in a leaf.
 const MIN_LOCAL: usize = (PAGE_SIZE - 12) * 32 / 255 - 23;
-
-/// Children of an interior page, if every rowid took the longest varint.
-const FAN_OUT: usize = (PAGE_SIZE - 12) / (2 + 4 + MAX_VARINT) + 1;
 
 /// How many bytes of a payload stay in the page; the rest goes to overflow pages.
 pub(super) fn local_len(payload: usize, max_local: usize, min_local: usize) -> usize {
@@ -27,26 +25,21 @@ pub(super) fn local_len(payload: usize, max_local: usize, min_local: usize) -> u
     }
 }
 
-/// A table under construction: the open leaf and one entry per written leaf.
-#[derive(Debug)]
+/// A table under construction: the open leaf, and the open pages above it.
+#[derive(Clone, Debug)]
 pub(crate) struct Table {
     leaf: Page,
     rows: i64,
-    /// Page number and last rowid of every written leaf.
-    leaves: Vec<(u32, i64)>,
+    above: Levels,
 }
 
 /// A state of a table to come back to.
 #[derive(Debug)]
-pub(crate) struct TableMark {
-    leaf: Page,
-    rows: i64,
-    leaves: usize,
-}
+pub(crate) struct TableMark(Table);
 
 impl Table {
     pub(crate) fn new() -> Self {
-        Table { leaf: Page::new(PageKind::LeafTable), rows: 0, leaves: Vec::new() }
+        Table { leaf: Page::new(PageKind::LeafTable), rows: 0, above: Levels::new(PageKind::InteriorTable) }
     }
 
     /// Number of rows, which is also the last rowid.
@@ -67,7 +60,9 @@ impl Table {
             fill(cell, head, &payload[..local], tail);
         } else {
             let page = output.put_page(&mut self.leaf, 0)?;
-            self.leaves.push((page, self.rows));
+            let mut divider = [0; MAX_VARINT];
+            let divider_len = put_varint(&mut divider, self.rows as u64);
+            self.above.push(page, &divider[..divider_len], output)?;
             if let Some(cell) = self.leaf.reserve(len) {
                 fill(cell, head, &payload[..local], tail);
             }
@@ -77,39 +72,17 @@ impl Table {
     }
 
     pub(crate) fn mark(&self) -> TableMark {
-        TableMark { leaf: self.leaf.clone(), rows: self.rows, leaves: self.leaves.len() }
+        TableMark(self.clone())
     }
 
     pub(crate) fn rewind(&mut self, mark: TableMark) {
-        self.leaf = mark.leaf;
-        self.rows = mark.rows;
-        self.leaves.truncate(mark.leaves);
+        *self = mark.0;
     }
 
-    /// Writes the last leaf and the levels above the leaves; returns the number of the root page.
+    /// Writes the last leaf and the rest of the levels above; returns the number of the root page.
     pub(crate) fn finish(mut self, output: &mut Output) -> io::Result<u32> {
         let last = output.put_page(&mut self.leaf, 0)?;
-        let mut level = self.leaves;
-        level.push((last, self.rows));
-        let mut page = Page::new(PageKind::InteriorTable);
-        while level.len() > 1 {
-            let parents = level.len().div_ceil(FAN_OUT);
-            let mut above = Vec::with_capacity(parents);
-            // Spread evenly: an interior page with a single child would be illegal.
-            for parent in 0..parents {
-                let children = &level[parent * level.len() / parents..(parent + 1) * level.len() / parents];
-                let (&right_most, front) = children.split_last().unwrap_or((&(0, 0), &[]));
-                for &(child, rowid) in front {
-                    let mut cell = [0; 4 + MAX_VARINT];
-                    cell[..4].copy_from_slice(&child.to_be_bytes());
-                    let len = 4 + put_varint(&mut cell[4..], rowid as u64);
-                    page.push(&cell[..len]);
-                }
-                above.push((output.put_page(&mut page, right_most.0)?, right_most.1));
-            }
-            level = above;
-        }
-        Ok(level[0].0)
+        self.above.finish(last, output)
     }
 }
 

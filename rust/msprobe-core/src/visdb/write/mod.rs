@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::OpenFlags;
 
-use super::bulk::index::{join, Closed, Run};
+use super::bulk::index::{join, Closed, Run, Tree};
 use super::bulk::output::Output;
 use super::bulk::record::{push_record, Cell};
 use super::bulk::schema_page::{first_page, SchemaEntry};
@@ -72,15 +72,15 @@ pub struct PartTotals {
 struct Indexes {
     /// One run per graph, with the beginning that its keys share.
     by_id: Vec<(String, Closed)>,
-    by_parent: Run,
-    by_name: Run,
-    by_side_and_order: Run,
-    by_order: Run,
+    by_parent: Tree,
+    by_name: Tree,
+    by_side_and_order: Tree,
+    by_order: Tree,
     /// Empty: whatever is written is as the comparison made it.
-    modified: Run,
-    distributed: Run,
+    modified: Tree,
+    distributed: Tree,
     /// `msprobe_node`
-    facts: Run,
+    facts: Tree,
 }
 
 /// The part that is being written.
@@ -119,13 +119,13 @@ impl Writer {
         let output = Output::new(file).map_err(Error::io(partial.path(), "write"))?;
         let indexes = Indexes {
             by_id: Vec::new(),
-            by_parent: Run::new(),
-            by_name: Run::new(),
-            by_side_and_order: Run::new(),
-            by_order: Run::new(),
-            modified: Run::new(),
-            distributed: Run::new(),
-            facts: Run::new(),
+            by_parent: Tree::new(),
+            by_name: Tree::new(),
+            by_side_and_order: Tree::new(),
+            by_order: Tree::new(),
+            modified: Tree::new(),
+            distributed: Tree::new(),
+            facts: Tree::new(),
         };
         let tables = [&schema::META, &schema::SKIPPED, &schema::SURPLUS].map(Filled::new).into();
         Ok(Writer {
@@ -301,7 +301,7 @@ impl Writer {
         automatic("sqlite_autoindex_tb_nodes_1", "tb_nodes", join_by_id(self.indexes.by_id, output)?);
         automatic("sqlite_autoindex_tb_stack_1", "tb_stack", join_by_id(self.stacks_by_id, output)?);
         automatic("sqlite_autoindex_tb_config_1", "tb_config", config_index);
-        let runs = [
+        let trees = [
             self.indexes.by_parent,
             self.indexes.by_name,
             self.indexes.by_side_and_order,
@@ -310,8 +310,8 @@ impl Writer {
             self.indexes.distributed,
         ];
         let mut roots = Vec::new();
-        for run in runs {
-            roots.push(run.finish(output)?);
+        for tree in trees {
+            roots.push(tree.finish(output)?);
         }
         for ((name, sql), root) in schema::INDEXES.into_iter().zip(roots) {
             entries.push(SchemaEntry { kind: "index", name, table: "tb_nodes", root, sql: Some(sql) });
@@ -378,7 +378,7 @@ fn write_config(config: &Config, parts: &BTreeSet<(u64, u64)>, output: &mut Outp
     let rowid = rows.append(&row, output)?;
     let mut entry = Vec::new();
     push_record(&mut entry, &[Cell::Text("1"), Cell::Integer(rowid)]);
-    let mut index = Run::new();
+    let mut index = Tree::new();
     index.append(&entry, output)?;
     Ok((rows.finish(output)?, index.finish(output)?))
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::visdb::bulk::index::Run;
+use crate::visdb::bulk::index::Tree;
 use crate::visdb::bulk::output::Output;
 use crate::visdb::bulk::record::{push_record, Cell};
 use crate::visdb::bulk::table::{Table as Rows, TableMark};
@@ -18,7 +18,7 @@ pub(super) struct Filled {
 #[derive(Debug)]
 enum Content {
     Rowid { rows: Rows, mark: Option<TableMark> },
-    Keyed { run: Run, last: Vec<u8>, waiting: Vec<Keyed> },
+    Keyed { tree: Tree, last: Vec<u8>, waiting: Vec<Keyed> },
 }
 
 /// A row of a keyed table until the end of its part.
@@ -33,7 +33,7 @@ impl Filled {
         let content = if table.key == 0 {
             Content::Rowid { rows: Rows::new(), mark: None }
         } else {
-            Content::Keyed { run: Run::new(), last: Vec::new(), waiting: Vec::new() }
+            Content::Keyed { tree: Tree::new(), last: Vec::new(), waiting: Vec::new() }
         };
         Filled { table, content }
     }
@@ -85,9 +85,9 @@ impl Filled {
     pub(super) fn finish_part(&mut self, output: &mut Output) -> io::Result<()> {
         match &mut self.content {
             Content::Rowid { mark, .. } => *mark = None,
-            Content::Keyed { run, last, waiting } => {
+            Content::Keyed { tree, last, waiting } => {
                 for row in waiting.drain(..) {
-                    run.append(&row.record, output)?;
+                    tree.append(&row.record, output)?;
                     *last = row.key;
                 }
             }
@@ -99,7 +99,7 @@ impl Filled {
     pub(super) fn finish(self, output: &mut Output) -> io::Result<u32> {
         match self.content {
             Content::Rowid { rows, .. } => rows.finish(output),
-            Content::Keyed { run, .. } => run.finish(output),
+            Content::Keyed { tree, .. } => tree.finish(output),
         }
     }
 }

@@ -226,9 +226,9 @@ fn a_part_taken_back_leaves_the_same_bytes() {
             writer.begin_part(0, rank).unwrap();
             writer.append(&flat(&key(0, rank, Side::Target), 500, &"x".repeat(400))).unwrap();
             writer.append_stack(Side::Target, Some("[]")).unwrap();
-            // Big enough that some of its pages are on disk already.
+            // Big enough that some of its pages are on disk already, one of the level above the leaves among them.
             if failing && rank == 1 {
-                writer.append(&flat(&key(0, rank, Side::Golden), 9000, &"y".repeat(900))).unwrap();
+                writer.append(&flat(&key(0, rank, Side::Golden), 9000, &"y".repeat(4_100))).unwrap();
                 writer.append_stack(Side::Golden, Some("[]")).unwrap();
                 writer.add_row(&schema::SURPLUS, &[0.into(), 1.into(), "n".into(), "r".into()]).unwrap();
                 writer.rollback_part().unwrap();
