@@ -175,6 +175,34 @@ def test_calls_whose_numbers_are_shifted_are_hinted_at(sides: str, validator: An
     assert "hint" not in run(DATA / "dumps" / "llama_perturbed" / "target", DATA / "dumps" / "llama_perturbed" / "golden").out
 
 
+def test_what_only_golden_has_before_the_module_is_named(run: Run, tmp_path: Path) -> None:
+    """One gradient is halved before all of them are clipped: the numbers of all calls after it are shifted."""
+    norm, halve, clip = "Torch.vector_norm.0.forward", "Tensor.mul_.0.forward", "clip_grad"
+
+    def clipped(gradient: float, first: int) -> dict[str, Any]:
+        calls = {norm: call([of(gradient)], of(gradient / 2))}
+        for at, (other, factor) in enumerate(((gradient, 0.5), (3.999, 1000.0), (300.0, 0.5))):
+            calls[f"Tensor.mul_.{first + at}.forward"] = call([of(other)], of(other * factor))
+        return calls
+
+    target, golden = clipped(8.0, 0), {halve: call([of(8.0)], of(4.0)), **clipped(4.0, 1)}
+    for side, calls in (("target", target), ("golden", golden)):
+        tree = {name: clip if side == "target" or name != halve else None for name in calls} | {clip: None}
+        write(tmp_path / side, tree, {**calls, clip: {}})
+    frame = "File /home/user/train/train.py, line 41, in step, \n grad.mul_(0.5)"
+    (tmp_path / "golden" / "stack.json").write_text(json.dumps({"0": [[halve], [frame]]}))
+    told = run(tmp_path / "target", tmp_path / "golden").out.splitlines()
+    assert any(line.startswith(f"first difference   {norm}") for line in told)
+    assert f"    only in golden before it: {halve}   /home/user/train/train.py:41 in step: grad.mul_(0.5)" in told
+    # The first difference is a call that is made equally often, the first verdict is not.
+    verdict = next(line.split()[2] for line in told if line.startswith("first verdict"))
+    assert verdict == "Tensor.mul_.1.forward"
+    hint = (
+        "hint     golden calls Tensor.mul_ 4 times, the target 3 times: call numbers may be shifted against each other; try --match align"
+    )
+    assert hint in told
+
+
 NAN = "hint     the golden run holds NaN or infinity where the target does not (first: "
 
 

@@ -261,8 +261,8 @@ pub struct Difference {
     /// What the target lacks where it parts; told of the first difference of a rank alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only_golden: Option<OnlyGolden>,
-    /// How often the two sides call the API that differs, if unlike often, so that call numbers may be shifted against each other; told
-    /// of the first difference of a rank alone.
+    /// How often the two sides call the API that differs, or that of the first verdict, if unlike often, so that call numbers may be
+    /// shifted against each other; told of the first difference of a rank alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unlike_calls: Option<Calls>,
 }
@@ -295,7 +295,7 @@ pub struct OnlyGolden {
 pub enum GoldenPlace {
     /// Inside the partner of the first difference.
     Inside,
-    /// Before it, under the same parent.
+    /// Before it, beside it or beside what it is in.
     Before,
 }
 

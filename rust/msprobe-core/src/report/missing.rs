@@ -12,9 +12,11 @@ use std::collections::HashSet;
 
 /// Nodes that are told.
 const TOLD: usize = 3;
-/// Calls before the difference, under the same parent, that are looked at.
+/// Nodes before the difference, under one parent, that are looked at.
 const BESIDE: u32 = 64;
-/// Calls with a partner between the difference and what only golden has, at most: further away it is another matter.
+/// Levels above the difference that are looked at.
+const LEVELS: usize = 64;
+/// Nodes with a partner between the difference and what only golden has, at most: further away it is another matter.
 const BETWEEN: usize = 16;
 
 /// A golden node.
@@ -26,7 +28,7 @@ struct Found {
 }
 
 /// The last golden nodes without a partner that ran before the difference was seen, inside the golden partner of the node that differs;
-/// else those that ran after, else those right before it under the same parent.
+/// else those that ran after, else those right before it.
 pub(super) fn only_golden(file: &VisFile, place: Place, candidate: &Candidate) -> Result<Option<OnlyGolden>> {
     // A parameter was another one from the start; what only the target has is named already.
     if !file.indexed || matches!(candidate.what, What::Parameter | What::Structure) {
@@ -47,7 +49,7 @@ pub(super) fn only_golden(file: &VisFile, place: Place, candidate: &Candidate) -
             return told(file, place, GoldenPlace::Inside, &inside).map(Some);
         }
     }
-    let before = right_before(file, place, &partner)?;
+    let before = right_before(file, place, partner)?;
     if before.is_empty() {
         return Ok(None);
     }
@@ -57,8 +59,7 @@ pub(super) fn only_golden(file: &VisFile, place: Place, candidate: &Candidate) -
 /// `found` with the last first.
 fn told(file: &VisFile, place: Place, at: GoldenPlace, found: &[u32]) -> Result<OnlyGolden> {
     let more = found.len() > TOLD;
-    let line = |&order: &u32| -> Result<NodeLine> { line_with_frame(file, place, Side::Golden, order) };
-    let mut nodes = found.iter().take(TOLD).map(line).collect::<Result<Vec<_>>>()?;
+    let mut nodes = found.iter().take(TOLD).map(|&order| line(file, place, order)).collect::<Result<Vec<_>>>()?;
     nodes.reverse();
     Ok(OnlyGolden { place: at, nodes, more })
 }
@@ -113,22 +114,43 @@ fn outermost_before(file: &VisFile, place: Place, from: u32, to: u32) -> Result<
     Ok(found)
 }
 
-/// The nodes without a partner next before `partner` under its parent, one after the other, the last first; one more than are told,
-/// if there are.
-fn right_before(file: &VisFile, place: Place, partner: &Found) -> Result<Vec<u32>> {
+/// The nodes without a partner next before `partner`, one after the other under one parent, the last first; one more than are told, if
+/// there are. They stand beside it or, if nothing is before it there, beside what it is in.
+fn right_before(file: &VisFile, place: Place, partner: Found) -> Result<Vec<u32>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM tb_nodes WHERE step = ?1 AND rank = ?2 AND data_source = 'Bench' AND up_node = ?3 AND node_order < ?4 \
          ORDER BY node_order DESC LIMIT {BESIDE}"
     );
     let mut statement = file.conn.prepare_cached(&sql).map_err(file.fail())?;
-    let rows = statement.query_map((place.step, place.rank, &partner.parent, partner.order), read).map_err(file.fail())?;
-    let siblings = rows.collect::<rusqlite::Result<Vec<_>>>().map_err(file.fail())?;
-    let siblings: Vec<_> = siblings.into_iter().flatten().collect();
-    let between = siblings.iter().take_while(|node| node.matched).count();
-    if between > BETWEEN {
-        return Ok(Vec::new());
+    let mut node = partner;
+    let mut between = 0;
+    // Every level has a node above the one before, unless a foreign file goes in a circle.
+    for _ in 0..LEVELS {
+        let rows = statement.query_map((place.step, place.rank, &node.parent, node.order), read).map_err(file.fail())?;
+        let siblings = rows.collect::<rusqlite::Result<Vec<_>>>().map_err(file.fail())?;
+        let siblings: Vec<_> = siblings.into_iter().flatten().collect();
+        let matched = siblings.iter().take_while(|node| node.matched).count();
+        between += matched;
+        if between > BETWEEN {
+            break;
+        }
+        if matched < siblings.len() {
+            return Ok(siblings[matched..].iter().take_while(|node| !node.matched).take(TOLD + 1).map(|node| node.order).collect());
+        }
+        let Some(above) = named(file, place, &node.parent)? else { break };
+        node = above;
     }
-    Ok(siblings[between..].iter().take_while(|node| !node.matched).take(TOLD + 1).map(|node| node.order).collect())
+    Ok(Vec::new())
+}
+
+/// A node with the line that calls it; of a module that has none of its own, that of what ran first in it.
+fn line(file: &VisFile, place: Place, order: u32) -> Result<NodeLine> {
+    let line = line_with_frame(file, place, Side::Golden, order)?;
+    if line.frame.is_some() {
+        return Ok(line);
+    }
+    let first = first_inside(file, place, Side::Golden, &line.node, order)?;
+    Ok(NodeLine { frame: line_with_frame(file, place, Side::Golden, first)?.frame, ..line })
 }
 
 #[cfg(test)]
@@ -216,6 +238,8 @@ mod tests {
         assert_eq!(found(What::Computation, 3, 1), told(Inside, "norm", false));
         conn.execute_batch("UPDATE tb_nodes SET matched_node_link = '[\"z\"]' WHERE node_name LIKE 'norm%'").unwrap();
         assert_eq!(found(What::Computation, 3, 1), told(Inside, "c d late", false));
+        // Nothing of it is missing beside `x`, but beside the module that it is in.
+        assert_eq!(found(What::Input, 1, 1), told(Before, "a", false));
         conn.execute_batch("UPDATE tb_nodes SET matched_node_link = '[]' WHERE node_name LIKE 'norm%'").unwrap();
         // An input that nobody made: the calls before it.
         assert_eq!(found(What::Input, 2, 2), told(Before, "c d", false));

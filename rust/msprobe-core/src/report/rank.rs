@@ -131,8 +131,9 @@ impl RankWalked {
         let counts = counts(compared, golden, &outcome.counts);
         let mut found = outcome.candidates.iter().filter(|_| compared);
         let first = found.next();
+        let first_verdict = outcome.first_verdict.map(|(order, _)| line_with_frame(file, place, Side::Target, order)).transpose()?;
         let first_difference = match first {
-            Some(first) => Some(described(file, place, &counts, first)?),
+            Some(first) => Some(described(file, place, &counts, first, first_verdict.as_ref())?),
             None if file.task == Task::Structure => only_in_golden(file, place, counts.target_nodes)?,
             None => None,
         };
@@ -145,7 +146,7 @@ impl RankWalked {
             step: place.step,
             rank: place.rank,
             counts,
-            first_verdict: outcome.first_verdict.map(|(order, _)| line_with_frame(file, place, Side::Target, order)).transpose()?,
+            first_verdict,
             first_overflow: outcome.first_overflow.map(|(order, _)| line_with_frame(file, place, Side::Target, order)).transpose()?,
             golden_overflow: outcome.golden_overflow.map(|order| line_with_frame(file, place, Side::Target, order)).transpose()?,
             flows_into: first.map(|first| flow(file, place, first)).transpose()?.unwrap_or_default(),
@@ -191,13 +192,13 @@ impl RankReport {
 }
 
 /// The first difference, with what is told of it alone.
-fn described(file: &VisFile, place: Place, counts: &Counts, first: &Candidate) -> Result<Difference> {
+fn described(file: &VisFile, place: Place, counts: &Counts, first: &Candidate, verdict: Option<&NodeLine>) -> Result<Difference> {
     let mut found = describe(file, place, counts.target_nodes, first)?;
     if counts.only_golden > 0 {
         found.only_golden = missing::only_golden(file, place, first)?;
     }
     if counts.only_golden > 0 || counts.only_target > 0 {
-        found.unlike_calls = shift::unlike_calls(file, place, &found)?;
+        found.unlike_calls = shift::unlike_calls(file, place, &found, verdict)?;
     }
     Ok(found)
 }

@@ -1,6 +1,6 @@
 //! Calls of one API of which the two sides have unlike numbers: then the calls that share a number may not be the same call.
 
-use super::answer::{Calls, Difference};
+use super::answer::{Calls, Difference, NodeLine};
 use super::candidate::What;
 use super::error::Result;
 use super::file::{Place, VisFile};
@@ -12,10 +12,18 @@ use rusqlite::OptionalExtension;
 const COUNTED: u64 = 262_144;
 
 /// How often each side calls the API whose calls differ in `found`, if they face each other by their numbers and the sides call it
-/// not equally often.
-pub(super) fn unlike_calls(file: &VisFile, place: Place, found: &Difference) -> Result<Option<Calls>> {
-    let Some(node) = suspect(found).filter(|_| file.indexed) else { return Ok(None) };
-    let Some(call) = Call::of(node) else { return Ok(None) };
+/// not equally often; else the same of the API of the first `verdict`, which a shift that is not the first difference makes.
+pub(super) fn unlike_calls(file: &VisFile, place: Place, found: &Difference, verdict: Option<&NodeLine>) -> Result<Option<Calls>> {
+    for node in [suspect(found), verdict.map(|line| line.node.as_str())].into_iter().flatten() {
+        if let Some(calls) = calls_of(file, place, node)? {
+            return Ok(Some(calls));
+        }
+    }
+    Ok(None)
+}
+
+fn calls_of(file: &VisFile, place: Place, node: &str) -> Result<Option<Calls>> {
+    let Some(call) = Call::of(node).filter(|_| file.indexed) else { return Ok(None) };
     if is_aligned(file) || !faces_by_name(file, place, node)? {
         return Ok(None);
     }
