@@ -96,15 +96,17 @@ def tree(
     first_difference: bool = False,
     limit: int = 1000,
 ) -> str:
-    """The tree below a node as JSON: `{"lines": [...], "more": bool}`, a line for each node in execution order.
+    """The tree below a node as JSON: `{"step": int, "rank": int, "places": int, "lines": [...], "more": bool}`.
+
+    There is a line for each node in execution order; `places` is the number of steps and ranks in the file.
 
     Args:
         path: A `*.vis.db`, also one that msProbe wrote.
         node: Start here instead of at the root.
         depth: Levels; two when absent.
         golden: The golden tree.
-        step: This step; the first when absent.
-        rank: This rank; the first when absent.
+        step: This step; that of the first difference when absent.
+        rank: This rank; that of the first difference when absent.
         first_difference: Mark where the step and rank first part; without `node` and `depth` the tree is opened down to it.
         limit: Lines, at most.
 
