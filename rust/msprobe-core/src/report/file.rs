@@ -9,6 +9,8 @@ use rusqlite::{Connection, OptionalExtension};
 use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::thread::Builder;
 
 /// One rank of one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -58,11 +60,27 @@ pub(super) fn each<R: Send, T: Send>(
     while things.len() > 0 {
         shares.push(things.by_ref().take(share).collect());
     }
+    let helpers = shares.len() - 1;
+    let (waiting, done) = (Mutex::new(shares.into_iter().enumerate()), Mutex::new(Vec::new()));
+    let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let shares_in_turn = || {
+        while let Some((number, share)) = next() {
+            let outcome = some(share);
+            done.lock().unwrap_or_else(PoisonError::into_inner).push((number, outcome));
+        }
+    };
     std::thread::scope(|scope| {
-        let threads: Vec<_> = shares.into_iter().map(|share| scope.spawn(|| some(share))).collect();
-        let done = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        Ok(done.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
-    })
+        for _ in 0..helpers {
+            // Where the system gives no more threads, fewer do.
+            if Builder::new().spawn_scoped(scope, shares_in_turn).is_err() {
+                break;
+            }
+        }
+        shares_in_turn();
+    });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_by_key(|(number, _)| *number);
+    Ok(done.into_iter().map(|(_, outcome)| outcome).collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
 impl VisFile {

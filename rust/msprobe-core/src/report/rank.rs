@@ -17,6 +17,9 @@ use super::walk::Walk;
 use super::{list, missing, shift, Only, Options};
 use crate::facts::{NodeFacts, Phase};
 use crate::visdb::{Side, Task};
+use std::panic::resume_unwind;
+use std::sync::{Mutex, PoisonError};
+use std::thread::Builder;
 
 /// Nodes that the walk expects at once: what it looks up for them waits in the processor's nearest cache.
 const EXPECTED: usize = 16;
@@ -110,10 +113,14 @@ pub(super) fn read(file: &VisFile, place: Place, options: &Options, before: Opti
             }
         })
     };
+    let uncounted = Mutex::new(Some(golden));
+    let count = || uncounted.lock().unwrap_or_else(PoisonError::into_inner).take().map(GoldenCount::count);
     let golden = std::thread::scope(|scope| {
-        let golden = scope.spawn(|| golden.count());
+        // Where the system gives no more threads, it is counted afterwards.
+        let counting = Builder::new().spawn_scoped(scope, count);
         walk_along()?;
-        golden.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        let counted = counting.map_or_else(|_| count(), |counting| counting.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        counted.expect("it is counted once")
     })?;
     Ok((walk.end(golden), listed))
 }

@@ -12,6 +12,7 @@ use rusqlite::types::{FromSql, FromSqlError, ValueRef};
 use rusqlite::{Connection, OptionalExtension};
 use std::cell::RefCell;
 use std::path::Path;
+use std::thread::Builder;
 
 /// Consecutive nodes that one thread reads at a time: few enough to stay in its cache until they are consumed.
 const STRETCH: i64 = 512;
@@ -74,20 +75,26 @@ pub(super) fn for_each_few(file: &VisFile, place: Place, threads: usize, consume
     let golden = Direct::find(file, place, Side::Golden)?;
     let readers = (0..threads).map(|_| Reader::new(file, place, direct.as_ref(), golden.as_ref())).collect::<Result<Vec<_>>>()?;
     let turns = Turns::new(stretches, threads, consume);
+    let work = |reader: Reader<'_>| {
+        let mut pages = direct.as_ref().map(Direct::walk);
+        turns.work(|number, batch| {
+            let from = (number as i64).saturating_mul(stretch);
+            reader.nodes(pages.as_mut(), from, from.saturating_add(stretch), |node| {
+                batch.take(node);
+                true
+            })
+        });
+    };
     std::thread::scope(|scope| {
+        let mut readers = readers.into_iter();
+        let own = readers.next();
         for reader in readers {
-            let (turns, direct) = (&turns, direct.as_ref());
-            scope.spawn(move || {
-                let mut pages = direct.map(Direct::walk);
-                turns.work(|number, batch| {
-                    let from = (number as i64).saturating_mul(stretch);
-                    reader.nodes(pages.as_mut(), from, from.saturating_add(stretch), |node| {
-                        batch.take(node);
-                        true
-                    })
-                });
-            });
+            // Where the system gives no more threads, fewer read.
+            if Builder::new().spawn_scoped(scope, || work(reader)).is_err() {
+                break;
+            }
         }
+        own.into_iter().for_each(work);
     });
     turns.outcome()?;
     match direct {
