@@ -104,8 +104,8 @@ pub static TENSOR: Table = Table {
     key: 5,
 };
 
-/// Where each rank first parts. `kind` is `first_difference`, `first_verdict`, `first_overflow`, `nearest_miss`, or with
-/// `position` from 0 `runner_up`, `flows_into`; `detail` is the object of that name in the answer (`docs/report.schema.json`). Of
+/// Where each rank first parts. `kind` is `first_difference`, `first_verdict`, `first_overflow`, `golden_overflow`, `nearest_miss`,
+/// or with `position` from 0 `runner_up`, `flows_into`; `detail` is the object of that name in the answer (`docs/report.schema.json`). Of
 /// `runner_ups` it is their number: all are there, not only those that are shown.
 pub static DIVERGENCE: Table = Table {
     name: "msprobe_divergence",
