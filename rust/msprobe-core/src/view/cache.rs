@@ -6,8 +6,10 @@ use super::error::ViewError;
 use super::file::FileKey;
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 /// How long a question waits for work in the background before it answers "still indexing".
@@ -68,8 +70,11 @@ impl<T: Send + Sync + 'static> Cache<T> {
         };
         if fresh {
             let progress = Arc::new(AtomicU64::new(0));
-            inner.slots.insert(key.clone(), Slot::Working(Arc::clone(&progress)));
-            self.start(key.clone(), progress, work);
+            if self.start(key.clone(), Arc::clone(&progress), work).is_err() {
+                // The system gives no more threads; who asks again tries again.
+                return Ok(Found::Working(0));
+            }
+            inner.slots.insert(key.clone(), Slot::Working(progress));
         }
         let end = Instant::now() + patience;
         loop {
@@ -102,12 +107,12 @@ impl<T: Send + Sync + 'static> Cache<T> {
         }
     }
 
-    fn start<F>(&self, key: Key, progress: Arc<AtomicU64>, work: F)
+    fn start<F>(&self, key: Key, progress: Arc<AtomicU64>, work: F) -> io::Result<()>
     where
         F: FnOnce(&AtomicU64) -> Result<(T, usize), ViewError> + Send + 'static,
     {
         let (inner, workers, budget) = (Arc::clone(&self.inner), Arc::clone(&self.workers), self.budget);
-        std::thread::spawn(move || {
+        let working = Builder::new().spawn(move || {
             let (free, freed) = &*workers;
             let mut left = free.lock().unwrap_or_else(PoisonError::into_inner);
             while *left == 0 {
@@ -136,6 +141,7 @@ impl<T: Send + Sync + 'static> Cache<T> {
             inner.shrink(budget);
             changed.notify_all();
         });
+        working.map(drop)
     }
 }
 
