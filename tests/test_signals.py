@@ -161,3 +161,18 @@ def test_a_terminal_that_goes_away_does_not_end_the_work(msprobe: Command, many_
     os.close(ours)
     assert running.wait(timeout=60) == 0
     assert [file.suffix for file in out.iterdir()] == [".db"]
+
+
+def test_what_is_complete_is_said_to_be(msprobe: Command, tmp_path: Path) -> None:
+    """A signal while the folder of the result is synced: the file has its name by then."""
+    if shutil.which("strace") is None:
+        pytest.skip("needs strace, which can slow one system call down")
+    out = tmp_path / "out"
+    slowly = ["strace", "-f", "-o", os.devnull, "-e", "trace=fsync", "-e", "inject=fsync:delay_enter=700000"]
+    running = start(*slowly, msprobe.program, "graph_visualize", "--quiet", "-tp", TARGET, "-o", out)
+    begun(running, lambda: bool(list(out.glob("*.vis.db"))))
+    (child,) = Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split()
+    os.kill(int(child), signal.SIGTERM)
+    output, error = running.communicate(timeout=120)
+    (file,) = out.iterdir()
+    assert (running.returncode, output, error) == (143, "", f"error: terminated; {file} is complete\n")

@@ -7,7 +7,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from msprobe.cli import answer, gate, log, progress, request
+from msprobe.cli import answer, gate, log, progress, request, stop
 from msprobe.cli.exits import Exit, Refusal, Stopped
 from msprobe.cli.places import place
 
@@ -62,6 +62,7 @@ def _engine(options: request.Options) -> answer.Summary:
             summary: answer.Summary = json.loads(
                 _native.graph_visualize(text, reporter.tell, reporter.log if options.tensor_log else None, algorithms, drift=options.json)
             )
+            stop.kept(summary["output"])
         except _native.EngineError as error:
             status, message = error.args
             reporter.fail(message)
@@ -70,8 +71,11 @@ def _engine(options: request.Options) -> answer.Summary:
             reporter.fail(str(refusal))
             raise
         except Stopped as stopped:
-            reporter.fail(stopped.message)
-            raise Refusal(stopped.message, stopped.status) from None
+            message = stopped.message
+            if through := getattr(stopped, "summary", None):
+                message = stop.message(stopped.status, json.loads(through)["output"])
+            reporter.fail(message)
+            raise Refusal(message, stopped.status) from None
         reporter.finish([f"left out {place(missing)}: {missing['reason']}" for missing in summary["left_out"]])
     if algorithms:
         summary["warnings"] += algorithms.warnings()

@@ -25,7 +25,8 @@ pub struct Listeners<'py> {
     pub tensor_log: Option<Bound<'py, PyAny>>,
 }
 
-/// Runs `request` to its end. The outer error is Python's (a signal handler or a listener raised), the inner the engine's.
+/// Runs `request` to its end. The outer error is Python's (a signal handler or a listener raised), with the `summary` of a run
+/// that was through by then; the inner is the engine's.
 pub fn run(
     py: Python<'_>,
     request: Request,
@@ -49,11 +50,17 @@ pub fn run(
     let mut stopped: Option<(PyErr, Instant)> = None;
     loop {
         match py.allow_threads(|| receiver.recv_timeout(POLL)) {
-            Ok(outcome) if stopped.is_none() => {
+            Ok(outcome) => {
+                // A signal may have come when the file had its name already. Whoever raised tells of it then.
+                let raised = stopped.map_or_else(|| py.check_signals(), |(error, _)| Err(error));
+                if let (Err(error), Ok(summary)) = (&raised, &outcome) {
+                    // Not every exception takes it.
+                    let _ = error.value(py).setattr("summary", summary);
+                }
+                raised?;
                 log_lines(listeners, lines.as_deref())?;
                 return Ok(outcome);
             }
-            Ok(outcome) => return stopped.map_or(Ok(outcome), |(error, _)| Err(error)),
             Err(RecvTimeoutError::Disconnected) => return Ok(Err(Failure::panic())),
             Err(RecvTimeoutError::Timeout) => {}
         }
