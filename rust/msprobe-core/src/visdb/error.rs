@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rusqlite::ErrorCode;
+
 use crate::text::message::system;
 
 /// An error of this room. Every variant names the file.
@@ -70,9 +72,31 @@ impl Error {
     }
 
     pub(crate) fn sqlite(path: &Path) -> impl FnOnce(rusqlite::Error) -> Error + use<'_> {
-        move |source| Error::Sqlite { path: path.to_owned(), source }
+        move |source| {
+            let path = path.to_owned();
+            if source.sqlite_error_code() == Some(ErrorCode::DiskFull) {
+                return Error::Io { path, action: "write", source: io::ErrorKind::StorageFull.into() };
+            }
+            Error::Sqlite { path, source }
+        }
     }
 }
 
 /// Result of this room.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_alike_whoever_meets_it() {
+        let connection = rusqlite::Connection::open_in_memory().unwrap();
+        connection.execute_batch("PRAGMA max_page_count = 2").unwrap();
+        let full = connection.execute_batch("CREATE TABLE t (x); INSERT INTO t VALUES (zeroblob(100000))").unwrap_err();
+        let told = Error::sqlite(Path::new("x.vis.db"))(full).to_string();
+        assert_eq!(told, "x.vis.db: cannot write: the disk is full; make room there or name another place");
+        let other = connection.execute_batch("SELECT").unwrap_err();
+        assert!(matches!(Error::sqlite(Path::new("x.vis.db"))(other), Error::Sqlite { .. }));
+    }
+}
