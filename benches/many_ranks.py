@@ -51,7 +51,7 @@ def run() -> Result:
         text=[
             f"Comparisons of ranks of {COPIES} copies each (5,300 nodes a side). All ranks have the same content. "
             "Each run has as many cores (`taskset`) as workers (`--jobs`). Wall time depends on how much of the machine is free. "
-            "Memory is that of the ranks in flight, one for each worker; each rank that is done leaves less than 0.1 MB: its part of the "
+            "Memory is that of the ranks in flight, one for each worker; each rank that is done leaves 0.05 to 0.2 MB: its part of the "
             "answer, and where the pages of one index are.",
         ],
         tables=[Table(["compare", "cores", "CPU", "wall", "anonymous", "result"], rows)],
