@@ -8,6 +8,7 @@ counts the pages of mapped files too, which the system takes back when it needs 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import tempfile
 import time
@@ -61,7 +62,7 @@ class Cost:
 
     def raw(self) -> dict[str, Any]:
         """The runs as they are kept in the results; folders of this machine are left out."""
-        shown = [Path(word).name if word.startswith("/") else word for word in self.command]
+        shown = [re.sub("(^|=)/.*/", r"\1", word) for word in self.command]
         return {"command": shown, "runs": [asdict(run) for run in self.runs]}
 
 
