@@ -59,8 +59,8 @@ def run() -> Result:
         text=[
             "The same comparison as above with 2,000 copies: 2.1 million nodes a side, two dump.json of 1.2 GB. To be linear: the time of "
             "a node within 1.3 of that of 200 copies, and below 4 GiB. CPU for zeros is what the system alone takes to write a file of the "
-            "size of the result (`dd`): 0.3 s a GB where the page cache was full before, as on a machine that has been at work for a while, "
-            "and up to 1.5 s a GB where a virtual machine has to get the memory back from its host.",
+            "size of the result (`dd`): 0.3 s a GB where the page cache was full before, as on a machine that has been at work for a "
+            "while, and up to 1.5 s a GB where a virtual machine has to get the memory back from its host.",
         ],
         tables=[
             Table(
